@@ -36,6 +36,9 @@ def test_netems_tables():
     assert (burst.p, burst.r, burst.h, burst.k) == (0.01, 0.25, 0.3, 0.999)
     usual = netem("loss gemodel 1%").loss
     assert (usual.r, usual.h, usual.k) == (0.99, 0, 1)
+    state = netem("loss state 1% 20%").loss
+    assert (state.kind, state.p, state.r, state.h, state.k) == ("gilbert_elliott", 0.01, 0.2, 0, 1)
+    assert netem("loss state 2%").loss.r == 0.98
     late = netem("delay 10ms reorder 25% 0%")
     assert (late.reorder.p, late.reorder.delay, late.delay) == (0.75, "10ms", "0s")
     jitter = netem("delay 50ms 10ms distribution normal").delay_jitter
@@ -63,11 +66,53 @@ def test_a_rate_and_the_queue_below_it():
 
 
 @pytest.mark.parametrize(
+    ("words", "limits", "weight_log2"),
+    [
+        (
+            "limit 400000 min 30000 max 90000 avpkt 1000 burst 55 bandwidth 10mbit",
+            ("30000B", "90000B", "400000B"),
+            5,
+        ),
+        ("limit 1mb avpkt 1500", ("87381B", "262144B", "1048576B"), 6),
+        (
+            "limit 60000 min 15000 max 45000 avpkt 1500 burst 20 probability 0.1",
+            ("15000B", "45000B", "60000B"),
+            4,
+        ),
+        ("limit 100kb min 5kb avpkt 1000", ("5120B", "15360B", "102400B"), 3),
+    ],
+)
+def test_red(words, limits, weight_log2):
+    """The thresholds and the weight that iproute2 6.1 sends to the kernel."""
+    made = link(f"tc qdisc add dev eth0 root red {words}")
+    assert (made.queue.min, made.queue.max, made.buffer) == limits
+    assert made.queue.weight_log2 == weight_log2
+
+
+def test_red_idles_at_its_bandwidth_unless_it_lies_below_another():
+    red = "red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 bandwidth 10mbit ecn adaptive"
+    alone = link(f"tc qdisc add dev eth0 root {red}").queue
+    assert (alone.max_p, alone.idle_packet, alone.ecn, alone.adaptive) == (
+        0.02,
+        "800us",
+        True,
+        True,
+    )
+    tbf = "tc qdisc add dev eth0 root handle 1: tbf rate 10mbit burst 5kb limit 1mb"
+    below = link(tbf, f"tc qdisc add dev eth0 parent 1:1 {red}")
+    assert (below.queue.idle_packet, below.rate, below.buffer) == ("0s", "10mbit", "400000B")
+
+
+@pytest.mark.parametrize(
     ("command", "message"),
     [
         ("tc qdisc add dev eth0 root netem corrupt 1%", "corrupt has no counterpart .* loss"),
         ("tc qdisc add dev eth0 root netem delay 5ms 1ms 25%", "a correlation of delay has no"),
-        ("tc qdisc add dev eth0 root netem loss state 1%", "loss state has no counterpart"),
+        ("tc qdisc add dev a root netem loss state 1% 5% 2%", "loss state's p32 of 0.02 has no"),
+        ("tc qdisc add dev a root netem loss state 1% 5% 0% 5% 1%", "p14 of 0.01 has no"),
+        ("tc qdisc add dev a root red limit 60kb", "red needs a limit and an avpkt"),
+        ("tc qdisc add dev a root red limit 60kb avpkt 1kb min 9kb burst 3", "write burst 10"),
+        ("tc qdisc add dev a root red limit 1mb avpkt 1kb ecn harddrop", "harddrop has no"),
         ("tc qdisc add dev eth0 root netem slot 1ms", "netem's slot has no counterpart"),
         ("tc qdisc add dev eth0 root netem reorder 5%", "reorder needs a constant delay"),
         ("tc qdisc add dev eth0 root netem delay fast", '"fast": write a quantity of tc'),

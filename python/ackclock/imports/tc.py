@@ -88,6 +88,8 @@ class Link:
 
     fields: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    #: Whether the queue that is read lies below another one.
+    below: bool = False
 
     def rate(self, bps: int) -> None:
         self.fields["rate"] = Rate(0, 0).written(bps)
@@ -108,6 +110,7 @@ def links(commands: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
         words = Words(text.strip(), text.split())
         what = _head(words)
         devices[_device(words)] = None
+        link.below = "parent" in words.left[:3]
         place = _place(words)
         if what == "class":
             classes[place] = _class(words, link)
@@ -307,13 +310,11 @@ def _losses(words: Words, link: Link) -> None:
 
 def _loss(words: Words) -> Any:
     if words.left[:1] == ["state"]:
-        raise words.no_counterpart("loss state", "loss gemodel has")
+        words.next()
+        return _state(words)
     if words.left[:1] == ["gemodel"]:
         words.next()
-        given = [words.probability()]
-        while (number := words.if_number()) is not None:
-            words.left.insert(0, number)
-            given.append(words.probability())
+        given = _probabilities(words)
         p, r, lost, good = given + [round(1 - given[0], 9), 1.0, 0.0][len(given) - 1 :]
         h, k = round(1 - lost, 9), round(1 - good, 9)
         return {"kind": "gilbert_elliott", "p": p, "r": r, "h": h, "k": k}
@@ -322,6 +323,25 @@ def _loss(words: Words) -> Any:
     p = words.probability()
     _no_correlation(words, "loss")
     return p
+
+
+def _probabilities(words: Words) -> list[float]:
+    given = [words.probability()]
+    while (number := words.if_number()) is not None:
+        words.left.insert(0, number)
+        given.append(words.probability())
+    return given
+
+
+def _state(words: Words) -> Any:
+    """Netem's four states: with p32 and p14 of 0 two are left, and these are Gilbert's."""
+    given = _probabilities(words)
+    p13, p31, p32, _, p14 = given + [round(1 - given[0], 9), 0.0, 1.0, 0.0][len(given) - 1 :]
+    if p32 or p14:
+        name, value = ("p32", p32) if p32 else ("p14", p14)
+        what = f"loss state's {name} of {value:g}"
+        raise words.no_counterpart(what, "two states have: write loss state p13 p31")
+    return {"kind": "gilbert_elliott", "p": p13, "r": p31}
 
 
 _NETEM: dict[str, Callable[[Words, Link], Any]] = {
@@ -416,6 +436,50 @@ def _queue(kind: str, limit: int, *, ecn: bool) -> Callable[[Words, Link], None]
     return read
 
 
+def _red(words: Words, link: Link) -> None:
+    """RED, with what tc computes of what it is not told."""
+    kinds: dict[str, Callable[[], Any]] = dict.fromkeys(
+        ("limit", "min", "max", "avpkt"), words.bytes
+    )
+    kinds |= {"burst": words.integer, "bandwidth": words.rate_bps}
+    kinds |= {"probability": lambda: float(words.next())}
+    kinds |= dict.fromkeys(("ecn", "adaptive", "harddrop", "nodrop"), lambda: True)
+    given = dict(_options(words, kinds))
+    limit, packet = given.get("limit"), given.get("avpkt")
+    if not limit or not packet:
+        raise words.refused("red needs a limit and an avpkt, like limit 400kb avpkt 1000")
+    for word in ("harddrop", "nodrop"):
+        if word in given and "ecn" in given:
+            raise words.no_counterpart(f"red's {word}", "leave it out: ecn marks above max too")
+    # Thresholds and burst as of Floyd's "Setting Parameters", where tc is not told them.
+    most = given.get("max") or (3 * given["min"] if given.get("min") else limit // 4)
+    least = given.get("min") or most // 3
+    burst = given.get("burst") or (2 * least + most) // (3 * packet)
+    queue = {"kind": "red", "min": f"{least}B", "max": f"{most}B"}
+    queue |= {"max_p": given.get("probability", 0.02)}
+    queue |= {"weight_log2": _weight_log2(words, least, burst, packet)}
+    queue |= {word: True for word in ("ecn", "adaptive") if word in given}
+    if not link.below:
+        idle_ns = 8 * 10**9 * packet // given.get("bandwidth", 10**7)
+        queue |= {"idle_packet": Time(0, 0).written(idle_ns)}
+    link.fields |= {"queue": queue, "buffer": f"{limit}B"}
+
+
+def _weight_log2(words: Words, least: int, burst: int, packet: int) -> int:
+    """The weight 1/2ⁿ with which a burst into an empty queue brings the average to `least`.
+
+    From Floyd and Jacobson (1993), section 4: burst + 1 − least ≤ (1 − (1 − w)ᵇᵘʳˢᵗ) / w, in
+    packets; tc takes the largest w that does.
+    """
+    room = burst + 1 - least / packet
+    if room < 1:
+        raise words.refused(f"burst {burst} is below min; write burst {least // packet + 1}")
+    for log2 in range(1, 32):
+        if room <= (1 - (1 - 2.0**-log2) ** burst) * 2**log2:
+            return log2
+    raise words.refused(f"burst {burst} is too large; write a smaller one")
+
+
 def _fq(words: Words, link: Link) -> None:
     queue: dict[str, Any] = {"kind": "fq"}
     kinds: dict[str, Callable[[], Any]] = dict.fromkeys(
@@ -476,6 +540,7 @@ _QDISCS: dict[str, Callable[[Words, Link], None]] = {
     "codel": _queue("codel", 1_000, ecn=False),
     "fq_codel": _queue("fq_codel", 10_240, ecn=True),
     "pie": _queue("pie", 1_000, ecn=False),
+    "red": _red,
     "fq": _fq,
     "pfifo": _fifo("packets"),
     "bfifo": _fifo("B"),
