@@ -110,6 +110,7 @@ def test_red_idles_at_its_bandwidth_unless_it_lies_below_another():
         ("tc qdisc add dev eth0 root netem delay 5ms 1ms 25%", "a correlation of delay has no"),
         ("tc qdisc add dev a root netem loss state 1% 5% 2%", "loss state's p32 of 0.02 has no"),
         ("tc qdisc add dev a root netem loss state 1% 5% 0% 5% 1%", "p14 of 0.01 has no"),
+        ("tc qdisc add dev a root red limit 1mb avpkt 1kb probability x", '"x": write a quantity'),
         ("tc qdisc add dev a root red limit 60kb", "red needs a limit and an avpkt"),
         ("tc qdisc add dev a root red limit 60kb avpkt 1kb min 9kb burst 3", "write burst 10"),
         ("tc qdisc add dev a root red limit 1mb avpkt 1kb ecn harddrop", "harddrop has no"),

@@ -78,6 +78,9 @@ class Words:
     def integer(self) -> int:
         return int(self._quantity({"": 1}, "1000"))
 
+    def share(self) -> float:
+        return float(self._quantity({"": 1}, "0.02"))
+
     def probability(self) -> float:
         return float(round(self._quantity({"%": 1, "": 1}, "1%") / 100, 9))
 
@@ -442,7 +445,7 @@ def _red(words: Words, link: Link) -> None:
         ("limit", "min", "max", "avpkt"), words.bytes
     )
     kinds |= {"burst": words.integer, "bandwidth": words.rate_bps}
-    kinds |= {"probability": lambda: float(words.next())}
+    kinds |= {"probability": words.share}
     kinds |= dict.fromkeys(("ecn", "adaptive", "harddrop", "nodrop"), lambda: True)
     given = dict(_options(words, kinds))
     limit, packet = given.get("limit"), given.get("avpkt")
@@ -455,12 +458,12 @@ def _red(words: Words, link: Link) -> None:
     most = given.get("max") or (3 * given["min"] if given.get("min") else limit // 4)
     least = given.get("min") or most // 3
     burst = given.get("burst") or (2 * least + most) // (3 * packet)
-    queue = {"kind": "red", "min": f"{least}B", "max": f"{most}B"}
+    queue: dict[str, Any] = {"kind": "red", "min": f"{least}B", "max": f"{most}B"}
     queue |= {"max_p": given.get("probability", 0.02)}
     queue |= {"weight_log2": _weight_log2(words, least, burst, packet)}
     queue |= {word: True for word in ("ecn", "adaptive") if word in given}
     if not link.below:
-        idle_ns = 8 * 10**9 * packet // given.get("bandwidth", 10**7)
+        idle_ns = 8 * 10**9 * packet // (given.get("bandwidth") or 10**7)
         queue |= {"idle_packet": Time(0, 0).written(idle_ns)}
     link.fields |= {"queue": queue, "buffer": f"{limit}B"}
 
