@@ -254,7 +254,9 @@ WRITES = {
         "reno",
         [{"size": "300kB", "pause": "700ms"}, {"at": "6s", "size": "30kB", "every": "97ms"}],
     ),
+    "two transfers": (True, "cubic", [{"size": "300kB"}, {"at": "4s", "size": "400kB"}]),
     "without bursts": (False, "vegas", [{"size": "40kB", "pause": "210ms"}, {"at": "7s"}]),
+    "small send buffer": (True, "cubic", [{"size": "300kB"}, {"at": "4s", "size": "400kB"}]),
 }  # fmt: skip
 
 
@@ -262,10 +264,14 @@ WRITES = {
 def test_what_an_application_writes(name):
     """The same packets, and the same window at each sample: also after each pause."""
     tso, algorithm, writes = WRITES[name]
-    each = scenario(Flow(algorithm=algorithm, writes=writes), jitter="0s", tso=tso)
+    buffer = "60kB" if name == "small send buffer" else None
+    flow = Flow(algorithm=algorithm, writes=writes, send_buffer=buffer)
+    each = scenario(flow, jitter="0s", tso=tso)
     ours, linux = run(each), vlinux.run(each)
     for column in ("sent_packets", "delivered_bytes", "retransmitted_packets"):
         assert linux.flows[column].item() == ours.flows[column].item(), column
+    completed = [of.flows["completed_us"].item() for of in (ours, linux)]
+    assert completed[1] == pytest.approx(completed[0], abs=100)
     # Beside these the simulator has a row for each event.
     periodic = (pl.col("time_us") % 100_000 == 0) & (pl.col("cwnd_packets") > 0)
     windows = [of.samples.filter(periodic)["cwnd_packets"].to_list()[1:] for of in (ours, linux)]

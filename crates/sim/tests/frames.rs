@@ -97,6 +97,41 @@ fn a_pause_ends_with_the_initial_window() {
     assert_eq!(samples.delivered_bytes[at(9_000_000)], 691 * 1448 + 14_480);
 }
 
+/// The flow completes an RTT after the last packet of the last write: 10 packets of 0.12 ms leave 1 s
+/// after the handshake. With a last write that goes on it never does.
+#[test]
+fn it_completes_when_the_last_write_is_acknowledged() {
+    let first = Write {
+        size_bytes: Some(14_480),
+        ..Write::default()
+    };
+    let last = Write { at_ns: S, ..first };
+    let completed_us = |last: Write| {
+        let mut scenario = frames(1, S);
+        scenario.flows[0].frames = None;
+        scenario.flows[0].writes = vec![first, last];
+        simulate(&scenario).flows.completed_us[0]
+    };
+    let at_us = completed_us(last);
+    assert!((1_041_200..1_041_300).contains(&at_us), "{at_us}");
+    for goes_on in [
+        Write {
+            every_ns: Some(S),
+            ..last
+        },
+        Write {
+            pause_ns: Some(S),
+            ..last
+        },
+        Write {
+            size_bytes: None,
+            ..last
+        },
+    ] {
+        assert_eq!(completed_us(goes_on), 0);
+    }
+}
+
 /// So many packets leave in the first RTT after the handshake.
 #[test]
 fn a_route_has_an_initial_window() {

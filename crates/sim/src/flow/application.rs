@@ -18,6 +18,7 @@ impl Flow<'_> {
             phase: None,
             next: 0,
             waits: false,
+            ends: false,
         }));
         self.application_ns = self.application_ns.min(now_ns + first.at_ns);
     }
@@ -46,22 +47,25 @@ impl Flow<'_> {
             let mss = u64::from(scenario.mss_bytes);
             let segments = (phase.size_bytes).map_or(ENDLESS, |bytes| bytes.div_ceil(mss));
             application.waits = phase.pause_ns.is_some();
-            (connection.sender).write(now_ns, segments, application.waits);
+            application.ends = phase.is_once() && self.scenario.write(application.next).is_none();
+            let tells = application.waits || application.ends;
+            (connection.sender).write(now_ns, segments, tells);
         }
         self.await_next(now_ns, |phase| phase.every_ns);
         false
     }
 
-    /// All is acknowledged. Returns whether the application has waited for that.
+    /// All is acknowledged. Returns whether the application goes on.
     #[cold]
     pub(crate) fn is_answered(&mut self, now_ns: u64) -> bool {
         let Some(application) = &mut self.application else {
             return false;
         };
+        let ends = application.ends;
         if std::mem::take(&mut application.waits) {
             self.await_next(now_ns, |phase| phase.pause_ns);
         }
-        true
+        !ends
     }
 
     /// The current phase goes on after so long, unless another begins before.

@@ -71,9 +71,19 @@ static void tell_kernel(const char *file, int socket)
 	close(fd);
 }
 
-/* Whether it writes again when all is acknowledged. */
+/* Whether its last phase is one write, and not without end. */
+static int ends(const struct flow *flow)
+{
+	const struct write *last = flow->writes + flow->writes_len - 1;
+
+	return flow->writes && last->size != INT64_MAX && last->every_ns == NEVER && last->pause_ns == NEVER;
+}
+
+/* Whether it does something when all is acknowledged. */
 static int awaits_answers(const struct flow *flow)
 {
+	if (ends(flow))
+		return 1;
 	for (int i = 0; i < flow->writes_len; i++)
 		if (flow->writes[i].pause_ns != NEVER)
 			return 1;
@@ -254,8 +264,11 @@ void write_flow(struct flow *flow, int index)
 		}
 		flow->written += sent;
 	}
-	if (flow->writes)
+	if (flow->writes) {
+		if (flow->next_write == flow->writes_len && ends(flow) && !unacknowledged_bytes(flow))
+			stop_flow(flow, index);
 		return;
+	}
 	/* The FIN goes with the last segment. */
 	shutdown(flow->sender, SHUT_WR);
 	flow->shut = 1;
