@@ -87,6 +87,14 @@ def test_a_c_file_can_be_read(lab):
     expect(lab.locator("#editor textarea")).to_have_value(re.compile(r"CC_ALGORITHM\(cubic"))
 
 
+def test_ones_own_c_file_is_not_said_to_run_here(lab):
+    if lab.phone:
+        lab.click("#show-form")
+    lab.click("[data-tab=code]")
+    expect(lab.locator("#code-hint")).to_contain_text("has no C compiler: write here")
+    expect(lab.locator("#code-hint")).not_to_contain_text("compiled when you run")
+
+
 def test_opened_as_a_file_it_says_what_it_needs(site, browser):
     page = browser.new_page()
     page.goto((site.root / "index.html").as_uri())

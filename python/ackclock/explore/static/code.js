@@ -10,6 +10,11 @@ const $ = (selector) => document.querySelector(selector);
 const OWN = "my_cc.c";
 // The names of files to read begin so; the rest of the name is that of the algorithm.
 const BUILT_IN = "built-in ";
+// How a file of the user's is run: a page without a server has no compiler.
+const running = (name) =>
+  document.documentElement.dataset.side === "lab"
+    ? "This page has no C compiler: write here, and run it with `ackclock explore` or `ackclock run`."
+    : `Choose ${name} for a flow in the form; it is compiled when you run.`;
 
 export class Code {
   // `files` are the user's, by name; `form` has the fields of the scenario; `opened` shows the tab, and
@@ -48,7 +53,7 @@ export class Code {
     $("#change").hidden = !reads || !sources.has(name);
     $("#code-hint").textContent = reads
       ? `${label(name, about)}, as the simulator and the kernel run it. "Change it" makes a copy of your own.`
-      : `Your algorithm. Choose ${now} for a flow in the form; it is compiled when you run.`;
+      : `Your algorithm. ${running(now)}`;
     editor.readOnly = reads;
     if (reads && !sources.has(name)) sources.set(name, await source(name));
     if (select.value !== now) return; // another was chosen meanwhile
