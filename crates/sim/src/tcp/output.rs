@@ -152,10 +152,7 @@ impl Sender {
         &mut self,
     ) -> Option<Transmit> {
         if !self.limits.are_none() {
-            self.limits.hear(&self.board);
-            if !self.limits.refills() {
-                self.fill_buffer();
-            }
+            self.hear_and_write();
         }
         let in_flight = match PREDICTED {
             true => self.tp().packets_out,
@@ -218,6 +215,16 @@ impl Sender {
             return None;
         }
         self.refill::<PREDICTED, PUSHED>()
+    }
+
+    /// The ACK that has come may be the first. The application writes, unless it first lets leave what is
+    /// written.
+    #[inline(never)]
+    fn hear_and_write(&mut self) {
+        self.limits.hear(&self.board);
+        if !self.limits.refills() {
+            self.fill_buffer();
+        }
     }
 
     /// Nothing of what is written can leave: the application fills the send buffer again.
