@@ -11,6 +11,7 @@ import pytest
 
 from ackclock import AckclockError, papers, reproduce, units
 from ackclock.cli import papers as figure_commands
+from ackclock.figures.batches import batches_of
 from ackclock.figures.named import Named
 from ackclock.pages import figure_pages, site
 from common import ACKCLOCK
@@ -112,6 +113,12 @@ def test_it_needs_less_than_250_mb(reproduced):
     """It takes 190 to 206 MB, as malloc happens to give the threads of a run their arenas."""
     _, _, peak_bytes = reproduced
     assert peak_bytes < 250e6
+
+
+@pytest.mark.parametrize("paper", ["cubicfc", "ha2008", "leith2007", "squareff"])
+def test_no_other_assumption_is_without_runs(paper):
+    """An experiment that no claim needs has none."""
+    assert all(batch.repeats for batch in batches_of(papers.load(paper), 1, False, (), True))
 
 
 def test_a_figure_is_found_by_any_of_its_names():

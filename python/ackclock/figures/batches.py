@@ -85,7 +85,7 @@ def batches_of(
         plain = _repeats(experiment, points, seeds, quick)
         found.append(Batch(experiment, None, _set(plain, [*quickly, *settings]), version))
         some = judged.get(experiment, [])
-        for variant in experiment.variants if sensitivity else ():
+        for variant in experiment.variants if sensitivity and some else ():
             repeats = _repeats(experiment, some, seeds, quick, variant)
             some_set = _set(repeats, [*settings, *variant.settings])
             found.append(Batch(experiment, variant, some_set, version))
