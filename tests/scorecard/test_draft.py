@@ -5,7 +5,9 @@ import re
 import tarfile
 
 from ackclock import Scenario
+from ackclock import run as simulate
 from ackclock.scorecard import data, draft, run
+from common import ROOT
 
 
 def test_an_appendix_and_its_archive(tmp_path):
@@ -31,3 +33,32 @@ def test_an_appendix_and_its_archive(tmp_path):
     for name, key in lines:
         source = files[f"evidence/{name}"].decode()
         assert Scenario.from_text(source, source=name).key().startswith(key)
+
+
+def test_an_archive_has_a_c_file_and_its_header(tmp_path, monkeypatch):
+    """A stranger's copy is the same algorithm: a header of one's own is in the archive."""
+    monkeypatch.chdir(tmp_path)
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    text = (ROOT / "algorithms" / "tcp_cubic.c").read_text()
+    (mine / "my_cubic.c").write_text(text)
+    header = (ROOT / "algorithms" / "include" / "cubic.h").read_text()
+    changed, count = re.subn(r"= ca->origin_point \+ min\(delta.*", "= ca->origin_point;", header)
+    assert count == 1
+    (mine / "cubic.h").write_text(changed)
+    command = "ackclock evaluate mine/my_cubic.c --rows links"
+    found = run.evaluate("mine/my_cubic.c", run.chosen("links"), cache=tmp_path / "kept")
+    data.write(found, tmp_path, command=command)
+    draft.write(found, tmp_path, command=command)
+    with tarfile.open(tmp_path / draft.ARCHIVE) as archive:
+        archive.extractall(tmp_path, filter="data")
+    there = tmp_path / "evidence"
+    assert (there / "cubic.h").read_text() == changed
+    text = (tmp_path / draft.APPENDIX).read_text()
+    assert "\nackclock evaluate my_cubic.c --rows links\n" in text
+    scenario = Scenario.from_toml(there / "links-1.toml")
+    assert scenario.flows[0].algorithm == str(there / "my_cubic.c")
+    point = found.asked[0].point(found.asked[0].question.numbers[0], "mine/my_cubic.c")
+    original = found.asked[0].experiment.run(point, 1)
+    theirs, ours = (simulate(each).manifest["trace_hash"] for each in (scenario, original))
+    assert theirs == ours

@@ -68,9 +68,13 @@ class Offered:
         Raises `AckclockError` if an algorithm does not load.
         """
         with snapshot.held():
-            return scenario.with_files(self._c_file, self._of_link)
+            return scenario.with_files(self.c_file, self._of_link)
 
-    def _c_file(self, path: str) -> str:
+    def c_file(self, path: str) -> str:
+        """The name of the copy of a C file; copies it, and what it includes.
+
+        Raises `AckclockError` if it does not load.
+        """
         if (real := os.path.realpath(path)) not in self._names:
             snapshot.current().configure(path)
             _, sources = snapshot.seen().files[path]

@@ -2,16 +2,22 @@
 
 import gzip
 import io
+import re
+import shlex
 import tarfile
-from collections.abc import Iterator
+import tempfile
 from pathlib import Path
 
 from ackclock.draw import html
+from ackclock.pages.offered import Offered
+from ackclock.scenario import snapshot
 from ackclock.scorecard.evaluated import Asked, Evaluated
 from ackclock.scorecard.page import full, scenario_file, section
 
 #: The files that a draft takes.
 APPENDIX, ARCHIVE = "appendix.md", "evidence.tar.gz"
+#: The path of the C file that an algorithm names.
+C_FILE = re.compile(r".*?\.c(?=[@:]|$)")
 LEAD = """# Evidence for {name} {{#evidence}}
 
 This appendix has what {{{{?RFC9743}}}} asks of a new congestion control, section by section. Each
@@ -22,8 +28,9 @@ seeds determine each packet. The key of a run is a hash of all three and of the 
 """
 TAIL = """## How to Repeat It {{#archive}}
 
-The archive {archive} has each scenario, the C file if the algorithm is one, the card (card.json),
+The archive {archive} has each scenario, the C files with what they include, the card (card.json),
 every run (rows.parquet) and what made them (manifest.json). With the same version of ackclock
+and in its directory
 
 ~~~
 {command}
@@ -35,14 +42,14 @@ prints the same numbers, and `ackclock run NAME.toml` runs one scenario.
 
 def write(evaluated: Evaluated, directory: Path, *, command: str) -> None:
     """Writes appendix.md and evidence.tar.gz; `directory` has what `data.write` wrote."""
-    text = appendix(evaluated, command=command)
-    (directory / APPENDIX).write_text(text, encoding="utf-8")
     files = {each: (directory / each).read_bytes() for each in ("card.json", "manifest.json")}
     if (rows := directory / "rows.parquet").exists():
         files[rows.name] = rows.read_bytes()
-    if (own := Path(evaluated.algorithm.partition(":")[0])).suffix == ".c":
-        files[own.name] = own.read_bytes()
-    files |= dict(scenarios(evaluated))
+    with tempfile.TemporaryDirectory() as beside, snapshot.held():
+        command = _offered(evaluated, Path(beside), command)
+        files |= {each.name: each.read_bytes() for each in Path(beside).iterdir()}
+    text = appendix(evaluated, command=command)
+    (directory / APPENDIX).write_text(text, encoding="utf-8")
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for name, content in sorted(files.items()):
@@ -53,12 +60,27 @@ def write(evaluated: Evaluated, directory: Path, *, command: str) -> None:
     (directory / ARCHIVE).write_bytes(gzip.compress(packed.getvalue(), mtime=0))
 
 
-def scenarios(evaluated: Evaluated) -> Iterator[tuple[str, bytes]]:
-    """The first repeat of each number's scenario, by the name of its file."""
+def _offered(evaluated: Evaluated, directory: Path, command: str) -> str:
+    """Writes the first repeat of each number's scenario, and all C files; the command there."""
+    offered, names = Offered(directory), {}
+    for algorithm in evaluated.names:
+        if found := C_FILE.match(algorithm):
+            if evaluated.failed:  # perhaps it does not load
+                names[found[0]] = Path(found[0]).name
+                (directory / names[found[0]]).write_bytes(Path(found[0]).read_bytes())
+            else:
+                names[found[0]] = offered.c_file(found[0])
     for asked in evaluated.asked:
         for number in asked.question.numbers:
             point = asked.point(number, evaluated.algorithm)
-            yield scenario_file(asked, number), asked.experiment.run(point, 1).to_toml().encode()
+            scenario = offered.beside(asked.experiment.run(point, 1))
+            name = directory / scenario_file(asked, number)
+            name.write_text(scenario.to_toml(), encoding="utf-8")
+    if not names:
+        return command
+    paths = "|".join(re.escape(each) for each in sorted(names, key=len, reverse=True))
+    words = [re.sub(paths, lambda path: names[path[0]], each) for each in shlex.split(command)]
+    return shlex.join(words)
 
 
 def appendix(evaluated: Evaluated, *, command: str) -> str:
