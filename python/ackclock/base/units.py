@@ -44,10 +44,10 @@ _MEANT = {
 #: Longest text of a quantity.
 MOST_CHARACTERS = 100
 #: Each text has one way to match, so that a long one takes no longer than to read it.
-_NUMBER = r"\d+(?:\.\d*)?|\.\d+"
+_NUMBER = r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+"
 #: A rate in bytes, or in a unit that may mean bytes: "100MB/s", "100mb".
 _BYTE_RATE = re.compile(rf"({_NUMBER})\s*(?:([kmgtKMGT]?)(B|[bB]ytes?)(?:/s|ps)?|([kmgt])b(?:/s)?)")
-_QUANTITY = re.compile(rf"([+-]?(?:{_NUMBER})(?:[eE][+-]?\d{{1,3}})?)\s*([^\W\d_]*(?:/s)?)")
+_QUANTITY = re.compile(rf"([+-]?(?:{_NUMBER})(?:[eE][+-]?[0-9]{{1,3}})?)\s*([^\W\d_]*(?:/s)?)")
 
 
 @lru_cache(4096)  # a scenario of many sessions says the same many times

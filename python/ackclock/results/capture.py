@@ -420,7 +420,10 @@ def _sacks(packet: dict[str, str]) -> Iterator[tuple[int, int]]:
 def _packets(path: Path) -> Iterator[dict[str, str]]:
     """The TCP packets of a capture, as tshark tells them."""
     if not path.is_file():
-        raise AckclockError(f"{path}: no such file; name a capture (pcap or pcapng)")
+        what = "is no file" if path.exists() else "no such file"
+        raise AckclockError(f"{path}: {what}; name a capture (pcap or pcapng)")
+    if not path.stat().st_size:
+        raise AckclockError(f"{path}: the file is empty; name a capture (pcap or pcapng)")
     if not shutil.which("tshark"):
         raise AckclockError("explain needs tshark, which is missing: apt-get install tshark")
     asked = [part for name in FIELDS for part in ("-e", name)]
