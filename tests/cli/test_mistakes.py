@@ -166,6 +166,7 @@ def test_many_samples_are_refused_before_they_fill_the_memory():
 COMMANDS = {
     "run scenario": ["no such file", "did you mean scenario.toml?"],
     "run scenaro.toml": ["did you mean scenario.toml?"],
+    "run /dev/zero": ["/dev/zero: has more than 16 MB"],
     "run nowhere.toml": ["nowhere.toml: no such file"],
     "run .": ["is a directory", "like empty.toml"],
     "run": ["missing argument 'SCENARIO'", "`ackclock run --help`"],

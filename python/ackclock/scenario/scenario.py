@@ -33,6 +33,8 @@ __all__ = ["HEADER_BYTES", "KERNEL", "Bottleneck", "Flow", "Scenario", "Session"
 
 #: What precedes the name of an algorithm of the kernel's own, which runs only there.
 KERNEL = "kernel:"
+#: Of a scenario file.
+MOST_BYTES = 16 << 20
 #: Sizes of queues that are several full packets.
 _FULL_PACKETS = {("fq", "quantum_bytes"): 2, ("fq", "initial_quantum_bytes"): 10}
 #: The largest number in a route.
@@ -59,9 +61,12 @@ class Scenario(ScenarioKeys):
         """
         path = Path(path)
         try:
-            data = path.read_bytes()
+            with path.open("rb") as file:
+                data = file.read(MOST_BYTES + 1)
         except OSError as error:
             raise AckclockError(f"{path}: {toml_file.why_unreadable(path, error)}") from None
+        if len(data) > MOST_BYTES:
+            raise AckclockError(f"{path}: has more than 16 MB; name a scenario file (TOML)")
         return cls.from_text(data, source=str(path), directory=path.parent)
 
     @classmethod
