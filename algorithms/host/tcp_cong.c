@@ -33,7 +33,7 @@ u32 tcp_slow_start(struct tcp_sock *tp, u32 acked)
 void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked)
 {
 	OWN(tp);
-	/* The kernel would divide by it as well, and fall over. */
+	/* The kernel would divide by 0, and fall over; tcp_cc.h keeps it from that. */
 	w = max(w, 1U);
 	if (cc_linux_2_6(tp)) {
 		if (tp->snd_cwnd_cnt < w) {

@@ -180,6 +180,15 @@ CC_PARAMS(CC_PARAM_CHECK)
 #include "host_native.h"
 #endif
 
+/* The kernel divides by w, and falls over if it is 0. Natively 0 counts as 1, so there, too. */
+#if defined(__KERNEL__) || defined(__bpf__)
+static __always_inline void cc_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked)
+{
+	tcp_cong_avoid_ai(tp, w ? w : 1, acked);
+}
+#define tcp_cong_avoid_ai cc_cong_avoid_ai
+#endif
+
 /* Ticks that cover so many microseconds: rounded up. */
 static inline u32 cc_usecs_to_jiffies(const struct sock *sk, u32 usecs)
 {

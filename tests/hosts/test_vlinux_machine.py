@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import AckclockError, Flow, vlinux
+from ackclock import AckclockError, Flow, run, vlinux
 from ackclock.hosts.vlinux import build
 from common import ACKCLOCK, ROOT, wait_until
 from virtual import scenario
@@ -47,6 +47,21 @@ def test_a_c_file_that_ends_the_machine_is_named(name, says, machine):
     with pytest.raises(AckclockError, match=says):
         vlinux.run(own, limit_s=1 if name == "loops" else None)
     assert left_over(machine, of=os.getpid()) == ""
+
+
+def test_growth_by_a_packet_per_0_packets_is_as_in_the_simulator(tmp_path):
+    """`tcp_cong_avoid_ai` of the kernel divides by what it is given."""
+    own = tmp_path / "by_zero.c"
+    own.write_text(
+        """#include "tcp_cc.h"
+CC_HOOK(void, by_zero_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{ tcp_cong_avoid_ai(tcp_sk(sk), tcp_sk(sk)->snd_cwnd / 16384, acked); }
+CC_ALGORITHM(by_zero, "", .ssthresh = tcp_reno_ssthresh, .cong_avoid = by_zero_cong_avoid);
+"""
+    )
+    each = scenario(Flow(algorithm=str(own)))
+    here, there = (result.flows["sent_packets"][0] for result in (run(each), vlinux.run(each)))
+    assert there == pytest.approx(here, rel=0.02)
 
 
 def test_what_kills_the_command_ends_its_machine(machine, tmp_path, monkeypatch):
