@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import AckclockError, attack, run
+from ackclock import AckclockError, Scenario, attack, run
 from ackclock.questions.trouble import Trouble
 from ackclock.results import metrics
 from ackclock.scorecard import attack as module
@@ -119,6 +119,24 @@ def test_the_command_and_its_threshold(tmp_path):
     assert said == 'error: --hurt: "R99": choose from R3, R4, R5, R7, R8, or FILE.py:FUNCTION\n'
     said = command("attack", "reno", "--vary", "weather", code=1)
     assert said.startswith('error: vary = "weather": choose from link, queue')
+
+
+def test_the_run_of_a_c_file_has_its_files_beside_it(tmp_path, monkeypatch):
+    """`ackclock run DIR/attack.toml` repeats what was found, also where DIR is copied to."""
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    text = (BAD / "greedy_far.c").read_text()
+    (mine / "greedy.c").write_text('#include "own.h"\n' + text)
+    (mine / "own.h").write_text("/* mine */\n")
+    monkeypatch.chdir(tmp_path)
+    found = attack("mine/greedy.c", vary=["link"], most=16)
+    (hit := tmp_path / "hit").mkdir()
+    module.write(found, hit)
+    original = run(found.scenario).manifest["trace_hash"]
+    (mine / "greedy.c").unlink()
+    assert (hit / "own.h").read_text() == "/* mine */\n"
+    again = Scenario.from_toml(hit / module.SCENARIO)
+    assert run(again).manifest["trace_hash"] == original
 
 
 def test_the_picture_adds_the_flows_of_those_who_send():

@@ -16,6 +16,7 @@ import numpy as np
 from ackclock.base.errors import AckclockError, AlgorithmError
 from ackclock.hosts.contained import contained
 from ackclock.hosts.threads import LOCAL, Executor, Local
+from ackclock.pages.offered import Offered
 from ackclock.questions.card import ALONE
 from ackclock.questions.measure import numbers
 from ackclock.questions.trouble import VARIED, Trouble, decoded
@@ -398,8 +399,9 @@ def _check(hurt: Hurt, vary: Sequence[str], most: int) -> None:
 
 
 def write(found: Found, directory: Path) -> None:
-    """Writes attack.toml, attack.json and, unless the algorithm crashed, attack.png."""
-    (directory / SCENARIO).write_text(found.scenario.to_toml(), encoding="utf-8")
+    """Writes attack.toml, its C files, attack.json and, unless it crashed, attack.png."""
+    scenario = Offered(directory).beside(found.scenario)
+    (directory / SCENARIO).write_text(scenario.to_toml(), encoding="utf-8")
     write_json(as_json(found), directory / DATA)
     if found.crash:
         return
