@@ -46,6 +46,12 @@ def test_tools_take_a_text_and_tell_no_path():
         server.evaluate("my_cc.c")
 
 
+def test_a_package_that_is_missing_is_named_with_what_installs_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mcp.server", None)
+    with pytest.raises(AckclockError, match=r"^the package mcp .*; type: make \.venv/programs$"):
+        server.made()
+
+
 @needs_programs
 def test_a_client_of_the_protocol():
     """The command, over its standard input and output."""

@@ -12,13 +12,13 @@ from ackclock.base.errors import AckclockError
 
 #: What to type to get it: in a clone, and where the wheels are installed.
 _BUILD, _INSTALL = "make kernel", "pip install 'ackclock[kernel]'"
-_IN_A_CLONE = Path(__file__).parents[3].joinpath("crates").is_dir()
+IN_A_CLONE = Path(__file__).parents[3].joinpath("crates").is_dir()
 NOT_BUILT = (
     (
         "the kernel part of ackclock is not built: it needs clang and libelf. "
         f"Type `{_BUILD}`: as root it installs them, otherwise it prints the command that does"
     )
-    if _IN_A_CLONE
+    if IN_A_CLONE
     else f"the kernel part of ackclock is not installed. Type `{_INSTALL}`"
 )
 
@@ -42,7 +42,7 @@ def kernel_part() -> ModuleType:
     except ImportError as error:
         raise AckclockError(
             f"the kernel part of ackclock does not load: {error}. "
-            f"Type `{_BUILD if _IN_A_CLONE else _INSTALL}`"
+            f"Type `{_BUILD if IN_A_CLONE else _INSTALL}`"
         ) from error
 
 

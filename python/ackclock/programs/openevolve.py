@@ -3,8 +3,8 @@
 from collections.abc import Callable, Generator
 from typing import Any
 
-from ackclock.base.errors import AckclockError
 from ackclock.hosts.contained import contained
+from ackclock.programs.packages import missing
 from ackclock.scorecard import data, own
 
 #: The metric that OpenEvolve maximises, and what a candidate that fails gets.
@@ -30,9 +30,7 @@ def evaluated(
     try:
         from openevolve.evaluation_result import EvaluationResult  # noqa: PLC0415 (optional)
     except ImportError:
-        raise AckclockError(
-            'the package openevolve is not installed; type: pip install "ackclock[programs]"'
-        ) from None
+        raise missing("openevolve") from None
     options = {
         "rows": rows,
         "against": against,

@@ -15,6 +15,7 @@ from typing import Any
 from ackclock import _core
 from ackclock.base.errors import AckclockError
 from ackclock.hosts.contained import contained
+from ackclock.programs.packages import missing
 from ackclock.results import summary
 from ackclock.results.result import run as simulate
 from ackclock.scenario.scenario import Scenario
@@ -135,9 +136,7 @@ def made() -> Any:
     try:
         from mcp.server import MCPServer  # noqa: PLC0415 (optional, and slow to import)
     except ImportError:
-        raise AckclockError(
-            'the package mcp is not installed; type: pip install "ackclock[programs]"'
-        ) from None
+        raise missing("mcp") from None
     server = MCPServer("ackclock", version=_core.engine_version())
     for each in (list_algorithms, run, evaluate, attack):
         server.tool()(each)

@@ -70,10 +70,10 @@ C files run in a process of their own, with 5 GB of memory and files of 1 GB
 links that this seed draws: rates and RTTs up to a factor of √2 beside the card's. "Recognised" are
 the numbers that are better on the card's own links.
 
-`pip install "ackclock[programs]"` adds two ways to call it. `examples/search/` is an evaluator for
-OpenEvolve, with its configuration; a candidate that fails has score 0, and as artifacts what
-failed. `ackclock mcp` serves programs that speak the Model Context Protocol: tools list_algorithms,
-run, evaluate and attack, which take a C file as text.
+`make .venv/programs` (with wheels: `pip install "ackclock[programs]"`) adds two ways to call it.
+`examples/search/` is an evaluator for OpenEvolve, with its configuration; a candidate that fails
+has score 0, and as artifacts what failed. `ackclock mcp` serves programs that speak the Model
+Context Protocol: tools list_algorithms, run, evaluate and attack, which take a C file as text.
 
 ## Beside the simulator: Linux itself
 
