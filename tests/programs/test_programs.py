@@ -69,12 +69,15 @@ def test_a_client_of_the_protocol():
             card = await client.call_tool("evaluate", {"algorithm": text, "against": "reno"})
             found = await client.call_tool("attack", {"algorithm": "bbr", "tries": 16})
             refused = await client.call_tool("evaluate", {"algorithm": "renno"})
-            return card, found, refused
+            empty = await client.call_tool("run", {"scenario": "duration = 3"})
+            return card, found, refused, empty
 
-    card, found, refused = asyncio.run(talk())
+    card, found, refused, empty = asyncio.run(talk())
     assert card.structured_content["failed"] is None
     assert found.structured_content["excess"] > 0.3
     assert "unknown algorithm" in str(refused.structured_content or refused.content)
+    assert empty.is_error
+    assert 'duration = 3: write text with a unit, like "3s"' in empty.content[0].text
 
 
 class Mutates:

@@ -9,6 +9,7 @@ import re
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -135,9 +136,21 @@ def made() -> Any:
     """The server, an `MCPServer`. Raises `AckclockError` if the package mcp is not installed."""
     try:
         from mcp.server import MCPServer  # noqa: PLC0415 (optional, and slow to import)
+        from mcp.server.mcpserver.exceptions import ToolError  # noqa: PLC0415
     except ImportError:
         raise missing("mcp") from None
+
+    def told(tool: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(tool)
+        def called(*given: Any, **named: Any) -> Any:
+            try:
+                return tool(*given, **named)
+            except AckclockError as error:  # the client hears the words of a ToolError only
+                raise ToolError(str(error)) from None
+
+        return called
+
     server = MCPServer("ackclock", version=_core.engine_version())
     for each in (list_algorithms, run, evaluate, attack):
-        server.tool()(each)
+        server.tool()(told(each))
     return server
