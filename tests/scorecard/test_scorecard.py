@@ -193,6 +193,9 @@ def test_links_that_are_drawn_show_what_recognises_the_others(cache):
     assert "utilisation with 1 BDP" in recognised
     honest = run.evaluate("cubic", rows, **given)
     assert not [gap for gap in honest.gaps if gap.counts]
+    links = run.evaluate("cubic", run.chosen("links"), **given)
+    assert max(gap.ends[0] - gap.number.margin for gap in links.gaps) > 0
+    assert not [gap for gap in links.gaps if gap.counts]  # one run of each number
     again = run.evaluate("cubic", rows, **{**given, "held_out": 8})
     assert [gap.held_out for gap in again.gaps] != [gap.held_out for gap in honest.gaps]
 

@@ -41,6 +41,7 @@ from ackclock.cli.console import (
 
 if TYPE_CHECKING:
     from ackclock.questions.card import Question
+    from ackclock.questions.held_out import Gap
     from ackclock.scorecard import checks
     from ackclock.scorecard.attack import Found
     from ackclock.scorecard.evaluated import Evaluated
@@ -77,7 +78,8 @@ def evaluate_command(
     held_out: Annotated[
         int | None,
         typer.Option(
-            help="Ask the same on links that this seed draws, and tell the gap.", metavar="SEED"
+            help="Ask the same on links that this seed draws, and tell the gap.",
+            metavar="SEED",
         ),
     ] = None,
     budget: Annotated[
@@ -322,14 +324,20 @@ def _print(evaluated: "Evaluated", path: Path) -> None:
     if evaluated.stopped:
         out.print(f"not finished: {evaluated.stopped}")
     if evaluated.held_out:
-        found = [each for each in evaluated.gaps if each.counts]
-        for gap in found:
-            out.print(
-                f"recognised, {gap.row}: {gap.number.name}: against {gap.other} "
-                f"{gap.fixed.mean:+.3g} on the card's links, {gap.held_out.mean:+.3g} on others"
-            )
-        if not found:
-            out.print("held out: no number is better on the card's links than on others")
+        _say_recognised(evaluated.gaps)
+
+
+def _say_recognised(gaps: "list[Gap]") -> None:
+    found = [each for each in gaps if each.counts]
+    for gap in found:
+        out.print(
+            f"recognised, {gap.row}: {gap.number.name}: against {gap.other} "
+            f"{gap.fixed.mean:+.3g} on the card's links, {gap.held_out.mean:+.3g} on others"
+        )
+    if not any(each.tells for each in gaps):
+        out.print("held out: one run of each number cannot tell; ask rows, like --rows R3 --quick")
+    elif not found:
+        out.print("held out: no number is better on the card's links than on others")
 
 
 @app.command("attack", rich_help_panel=SCENARIOS)

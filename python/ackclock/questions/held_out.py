@@ -62,8 +62,13 @@ class Gap:
 
     @property
     def counts(self) -> bool:
-        """Whether it is beyond the margin of the number."""
-        return self.ends[0] > self.number.margin
+        """Whether it is beyond the margin of the number. One run on each side cannot tell."""
+        return self.tells and self.ends[0] > self.number.margin
+
+    @property
+    def tells(self) -> bool:
+        """Whether there are repeats: another link alone makes a difference, too."""
+        return min(self.fixed.n, self.held_out.n) > 1
 
 
 def gaps(fixed: Sequence[Answers], held_out: Sequence[Answers]) -> list[Gap]:

@@ -68,7 +68,7 @@ card["objective"]
 C files run in a process of their own, with 5 GB of memory and files of 1 GB
 ([more](security.md#c-files)): a crash is an answer. `held_out=7` (`--held-out 7`) asks the same on
 links that this seed draws: rates and RTTs up to a factor of √2 beside the card's. "Recognised" are
-the numbers that are better on the card's own links.
+the numbers that are better on the card's own links, over repeats.
 
 `make .venv/programs` (with wheels: `pip install "ackclock[programs]"`) adds two ways to call it.
 `examples/search/` is an evaluator for OpenEvolve, with its configuration; a candidate that fails
