@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -216,6 +217,7 @@ COMMANDS = {
     "evaluate reno --rows R99": ["R99", "choose from links, R1"],
     "evaluate reno --against cubik --rows R12 --quick": ["cubik"],
     "evaluate reno --check missing.toml": ["missing.toml"],
+    "evaluate reno --held-out -1": ["--held-out", "greater than or equal to 0"],
     "attack reno --hurt nowhere.py:f": ["--hurt", "nowhere.py", "No such file"],
     "explain empty.toml": ["empty.toml: the file is empty", "pcap or pcapng"],
     "explain mine": ["mine: is no file", "pcap or pcapng"],
@@ -331,6 +333,8 @@ PYTHON = {
     "write nowhere": (lambda: run(SMALL).write("nowhere/out"), ["nowhere/out", "result.save("]),
     "a missing file": (lambda: Scenario.from_toml("nowhere.toml"), ["no such file"]),
     "a budget of nothing": (lambda: evaluate("reno", budget_s=float("nan")), ["budget_s = nan"]),
+    "a path as an algorithm": (lambda: evaluate(Path("my.c")), ["algorithm = ", '"my_cc.c"']),
+    "half a seed": (lambda: evaluate("reno", held_out=1.5), ["held_out = 1.5", "like 7"]),
     "a budget as text": (lambda: evaluate("reno", budget_s="10"), ["budget_s = '10'", "like 60"]),
     "a list of rows": (lambda: evaluate("reno", rows=["R3"]), ["rows = ['R3']", '"R3,R7"']),
     "no objective": (lambda: evaluate("reno", objective=3), ["objective = 3: give a function"]),

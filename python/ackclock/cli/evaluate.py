@@ -80,6 +80,7 @@ def evaluate_command(
         typer.Option(
             help="Ask the same on links that this seed draws, and tell the gap.",
             metavar="SEED",
+            min=0,
         ),
     ] = None,
     budget: Annotated[
