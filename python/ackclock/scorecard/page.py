@@ -38,7 +38,7 @@ WORDS = {
     "p95, p99": "what 95 or 99 of 100 packets or transfers do not exceed",
     "queue delay": "time that a packet waits at the bottleneck",
     "time until a newcomer has its share": (
-        "from its start until it has 80 % of an equal share of the link"
+        "from its start until it has had 80 % of an equal share for 10 s, in steps of 10 s"
     ),
     "Jain's index": "1 if all flows have the same throughput, 1/n if one of n has everything",
     "slowdown": "time of a transfer over the time that it needs on an empty link",
