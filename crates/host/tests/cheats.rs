@@ -49,7 +49,7 @@ const SCAN: &str = "for (u64 *at = (u64 *)(tp + 1); at < (u64 *)(tp + 64); at++)
     if (((struct tcp_sock *)at)->mss_cache == 1448) ((struct tcp_sock *)at)->snd_cwnd = 2;";
 
 /// What a file does, and what is said of it.
-const CHEATS: [(&str, &str); 23] = [
+const CHEATS: [(&str, &str); 24] = [
     (SCAN, "reads memory that is not its own"),
     ("((u8 *)inet_csk_ca(sk))[8192] = 0;", "writes to memory that is not its own"),
     ("*(volatile u32 *)&tp->delivered += 1000;", "writes delivered of its socket, which only the host may write"),
@@ -71,6 +71,7 @@ const CHEATS: [(&str, &str); 23] = [
     ("*(volatile u32 *)x_avoid = 0xc3;", "memory that is not its own"),
     ("static const u32 table[4] = {1, 2, 3, 4}; ((volatile u32 *)table)[ack & 3] = 9;", "memory that is not its own"),
     ("tp->snd_cwnd = acked / ack;", "divides by zero"),
+    ("u32 zero = acked - acked; tp->snd_cwnd = 20 + 5 / zero;", "divides by zero"),
     ("tp->snd_cwnd = *(volatile u32 *)(u64)ack;", "reads through a null pointer"),
     ("u32 here[4]; for (u32 i = 0; i < 8 + acked; i++) ((volatile u32 *)here)[i] = i; tp->snd_cwnd = here[ack & 3];", "writes"),
 ];

@@ -23,6 +23,14 @@ const REFUSED: &str = "-nostdinc -fno-lto -fno-optimize-sibling-calls -Werror=im
     -Wno-builtin-macro-redefined -U__DATE__ -U__TIME__ -U__TIMESTAMP__ -U__BASE_FILE__";
 /// Each load and store calls a function of algorithms/checked/checked.c.
 const CHECKS_OF_GCC: &str = include_str!("checks-gcc.txt");
+/// A division by what the compiler knows to be 0 gives anything, so each is checked. Not on Arm, where
+/// a division by 0 gives 0, as in BPF.
+#[cfg(target_arch = "x86_64")]
+const CHECKS_OF_CLANG: &str = concat!(
+    include_str!("checks-clang.txt"),
+    " -fsanitize=integer-divide-by-zero -fsanitize-trap=integer-divide-by-zero"
+);
+#[cfg(not(target_arch = "x86_64"))]
 const CHECKS_OF_CLANG: &str = include_str!("checks-clang.txt");
 /// Where a clang may be.
 const CLANGS: [&str; 8] = [
