@@ -73,7 +73,7 @@ A script draws the rate (1 Mb/s to 2 Gb/s), the RTT (1 to 400 ms), the buffer, o
 their algorithms and starts, often another queue (CoDel, FQ-CoDel, fq, PIE, RED; ECN for each flow),
 and mostly one thing more: losses, small windows, a policer. Each scenario runs for 4 to 20 s on
 Linux in virtual time and in the simulator. `.venv/bin/python scripts/drawn.py 17` shows and runs
-that of seed 17. These are the first {drawn_number} of 200; `make docs-drawn` goes on.
+that of seed 17. The table has the first {drawn_number} of 200; `make docs-drawn` writes it.
 
 * *Equal*: every flow delivers the same bytes with the same retransmissions.
 * *In range*: eight runs of each side cannot be told apart. They have other starts, up to an RTT or

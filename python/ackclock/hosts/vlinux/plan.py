@@ -54,7 +54,7 @@ def check(canonical: Mapping[str, Any], series: str = SERIES) -> None:
     """Raises `AckclockError` at the first field that the virtual Linux cannot honour."""
     linux, is_new = f"Linux {series}", sources.version(series) >= ACCURATE
     no_qdisc = {"step": "Linux has no such qdisc"}
-    no_qdisc |= {} if is_new else {"dualpi2": f"{linux} has no such qdisc, but Linux 7.3"}
+    no_qdisc |= {} if is_new else {"dualpi2": f"{linux} has no such qdisc; use --on vlinux:7.3"}
     profile = canonical["profile"]
     mine = profile if profile in profiles(series) else profiles(series)[-1]
     only: dict[str, tuple[Any, Any, str]] = {
