@@ -76,6 +76,37 @@ def test_a_second_card_replaces_the_first_that_has_not_begun(page, server):
     server.wait(answer.json()["id"], "cancelled", "done")
 
 
+@pytest.mark.parametrize("act", ["type", "choose"])
+def test_what_is_done_while_the_page_opens_stays(page, server, act):
+    """The answer with the scenario that the form begins with comes late."""
+    held = []
+
+    def hold_first(route):
+        if held:
+            route.continue_()
+        else:
+            held.append((route, route.fetch()))
+
+    other = page.context.new_page()
+    other.phone = page.phone
+    other.route("**/api/check", hold_first)
+    other.goto(server.url)
+    until(other, lambda: held, "the first scenario")
+    toml = other.locator("#toml")
+    if act == "type":
+        show_form(other)
+        other.click("[data-tab=toml]")
+        toml.fill("# typed")
+    else:
+        other.click('.card[data-name="07-bbr-shallow"]')
+        expect(toml).to_have_value(re.compile("bbr"))
+    before = toml.input_value()
+    route, answer = held[0]
+    route.fulfill(response=answer)
+    expect(other.locator('[data-path="duration"]')).to_have_count(1)  # the form is filled
+    expect(toml).to_have_value(before)
+
+
 def test_runs_overlay_and_each_can_be_hidden_and_removed(page):
     fill(page, "duration", "10s")
     run(page)

@@ -91,7 +91,12 @@ function fill(fields, files, title) {
   code.draw();
 }
 
-const first = async ({ title, toml }) => fill((await api.check({ toml })).fields, {}, title);
+// What somebody has typed or chosen while the page opened stays.
+async function first({ title, toml }) {
+  const { fields } = await api.check({ toml });
+  if (tomlEdited) form.set(fields);
+  else if (!form.fields.flow) fill(fields, {}, title);
+}
 
 // The form has changed.
 function edited() {
