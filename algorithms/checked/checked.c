@@ -210,6 +210,14 @@ void __stack_chk_fail(void)
 	breach(CALL(), PC, "", "writes beyond an array on its stack");
 }
 
+/* Of -fsanitize=integer-divide-by-zero: also what the compiler knows to be 0, and makes anything of. */
+CC_HIDDEN void __ubsan_handle_divrem_overflow_minimal(void);
+void __ubsan_handle_divrem_overflow_minimal(void)
+{
+	breach(CALL(), PC, "",
+	       "divides by zero, which the kernel's BPF makes 0; test the divisor first");
+}
+
 /* What a compiler calls by itself for copies. */
 CC_HIDDEN void *memcpy(void *to, const void *from, size_t size);
 CC_HIDDEN void *memmove(void *to, const void *from, size_t size);

@@ -79,8 +79,10 @@ const BUILTINS: [&str; 34] = [
 
 const PRAGMAS: [&str; 5] = ["once", "unroll", "GCC unroll", "GCC ivdep", "clang loop"];
 
-/// What the checks are called (checked.c).
-pub(crate) const CHECKS: &str = "__asan_";
+/// Does a name begin as the checks of checked.c do?
+pub(crate) fn is_check(name: &str) -> bool {
+    name.starts_with("__asan_") || name.starts_with("__ubsan_")
+}
 
 /// Of the checks and the linker, and address spaces, which no check sees.
 const NAMES: [&str; 4] = [
@@ -138,7 +140,7 @@ fn refused(text: &str) -> Option<(String, usize)> {
         }
         let builtin = token.strip_prefix("__builtin_");
         let is_known = |name: &str| BUILTINS.contains(&name) || name.ends_with("_overflow");
-        let is_ours = NAMES.contains(&token) || token.starts_with(CHECKS);
+        let is_ours = NAMES.contains(&token) || is_check(token);
         if builtin.is_some_and(|name| !is_known(name)) || token == "__declspec" || is_ours {
             return Some((token.into(), at));
         }

@@ -475,9 +475,8 @@ impl<'a> Job<'a> {
         let mut variables: Vec<String> = Vec::new();
         for symbol in object.symbols() {
             let name = symbol.name().unwrap_or_default().to_string();
-            let is_given = GIVEN.contains(&name.as_str()) || name.starts_with(allowed::CHECKS);
-            let is_reserved =
-                RESERVED.contains(&name.as_str()) || name.starts_with(allowed::CHECKS);
+            let is_given = GIVEN.contains(&name.as_str()) || allowed::is_check(&name);
+            let is_reserved = RESERVED.contains(&name.as_str()) || allowed::is_check(&name);
             if is_reserved && symbol.is_global() && !symbol.is_undefined() {
                 let errors = messages::taken(&name);
                 return Err(AlgorithmError::DoesNotCompile {

@@ -28,7 +28,8 @@ const CHECKS_OF_GCC: &str = include_str!("checks-gcc.txt");
 #[cfg(target_arch = "x86_64")]
 const CHECKS_OF_CLANG: &str = concat!(
     include_str!("checks-clang.txt"),
-    " -fsanitize=integer-divide-by-zero -fsanitize-trap=integer-divide-by-zero"
+    " -fsanitize=integer-divide-by-zero -fsanitize-recover=integer-divide-by-zero \
+     -Xclang -fsanitize-minimal-runtime"
 );
 #[cfg(not(target_arch = "x86_64"))]
 const CHECKS_OF_CLANG: &str = include_str!("checks-clang.txt");

@@ -260,11 +260,7 @@ extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
                     ""
                 } else if frozen.is_empty() {
                     explain(
-                        if is_division(signal, pc) {
-                            libc::SIGFPE
-                        } else {
-                            signal
-                        },
+                        signal,
                         address,
                         is_own && address.abs_diff(sp) < 1 << 16,
                         pc,
@@ -331,15 +327,6 @@ unsafe fn moment(tp: *const TcpSock, text: &mut [u8; MOMENT_BYTES]) -> &[u8] {
     let _ = write!(left, " (flow {flow} at {s}.{us:06} s, cwnd {cwnd})");
     let free = left.len();
     &text[..MOMENT_BYTES - free]
-}
-
-/// Whether clang's check of a division stopped the file: `ud1`, where other traps are `ud2`.
-///
-/// # Safety
-/// The instruction at `pc` has run.
-unsafe fn is_division(signal: c_int, pc: usize) -> bool {
-    // SAFETY: code that runs can be read; the instruction has more than three bytes.
-    signal == libc::SIGILL && unsafe { (pc as *const [u8; 3]).read() } == [0x67, 0x0f, 0xb9]
 }
 
 fn explain(signal: c_int, address: usize, is_at_stack: bool, pc: usize) -> &'static str {
