@@ -51,7 +51,8 @@
  * that grows as Reno's above cwnd_prior (4.3). It differs from the RFC:
  *  - W_est counts whole packets, by 8/15 = 0.533 where alpha is 0.529. The window follows
  *    W_est through cnt, not at once.
- *  - Slow start has HyStart, not HyStart++.
+ *  - Slow start has HyStart; preset rfc9406 has HyStart++ (RFC 9406), with its constants, and L
+ *    of 8 packets, or none if the socket paces. Its ssthresh at a loss is CUBIC's, not cwnd.
  *  - A loss reduces cwnd, not the packets in flight.
  *  - A spurious loss restores the window only (4.9 is a MAY).
  *

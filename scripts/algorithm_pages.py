@@ -294,8 +294,8 @@ def page(name: str) -> str:
     lines = [
         f"# {label}",
         "",
-        f"`{name}`: {algorithm['summary']}. This page shows how it grows and how two flows share a",
-        "link, and lists what can be set.",
+        f"`{name}`: {algorithm['summary']}. How it grows, how two flows share a link, and what can",
+        "be set.",
         "",
         " · ".join(
             [*contents, "[comparison with the others](README.md)", f"[source](../../{path})"]
@@ -303,8 +303,8 @@ def page(name: str) -> str:
         "",
         f"![{label}: growth after a loss, and two flows]({name}.svg)",
         "",
-        "*100 Mb/s, 100 ms, 1 BDP of buffer. Left: the window of one flow from one loss to the",
-        "next; standard TCP's in grey. Right: two flows; the second starts after 20 s.*",
+        "*100 Mb/s, 100 ms, 1 BDP of buffer. Left: one flow's window between two losses; standard",
+        "TCP's in grey. Right: two flows; the second starts after 20 s.*",
     ]
     if name in MARKED_ABOVE:
         lines += ["", f"*{marked_queue(name)} Left: from one mark to the next.*"]

@@ -45,7 +45,8 @@
 	  "1: compensate for hosts that count ACKs, not packets (Linux 2.6)")                  \
 	P(initial_ssthresh, 0, 0, TCP_INFINITE_SSTHRESH, 1,                                    \
 	  "slow start ends at this window, packets; 0: the host's value")                      \
-	P(hystart, 1, 0, 1, 1, "1: leave slow start before it overshoots (HyStart)")           \
+	P(hystart, 1, 0, 2, 1,                                                                 \
+	  "slow start ends 0: at ssthresh; 1: by HyStart; 2: by HyStart++ (RFC 9406)")         \
 	P(hystart_detect, 3, 1, 3, 1,                                                          \
 	  "HyStart watches 1: ACK trains; 2: rising delay; 3: both")                           \
 	P(hystart_low_window, 16, 0, 1000000, 1, "HyStart works from this window on, packets") \
@@ -62,6 +63,8 @@
 	  "beta=819 hystart=0 min_cnt=1 start_cnt=0 update_gate=0 exact_alpha=1 count_beyond=1",   \
 	  "Algorithm 1 of Ha et al. 2008 (CUBIC 2.2)")                                             \
 	P("rfc9438", "start_cnt=0 update_gate=0 reno_above_prior=1", "RFC 9438")                   \
+	P("rfc9406", "start_cnt=0 update_gate=0 reno_above_prior=1 hystart=2",                     \
+	  "RFC 9438 with HyStart++")                                                               \
 	P("2.0-pre", CUBIC_2 " initial_ssthresh=100 fast_convergence=0",                           \
 	  "the CUBIC authors' patch to Linux 2.6.13")                                              \
 	P("2.0", CUBIC_2 " initial_ssthresh=100 max_increment=32", "Linux 2.6.19 to 2.6.21")       \
@@ -106,8 +109,12 @@ struct cubic {
 	u32 curr_rtt;		/* least of its first RTTs, us */
 	u8 sample_cnt;		/* how many of them were seen */
 	u8 found;		/* HyStart has ended a slow start */
+	u8 css_round;		/* number of this conservative round of HyStart++; 0: slow start */
+	u8 css_acked;		/* ACKed packets not yet credited in it */
 
 	u32 tcp_fraction;	/* of W_tcp, 2^-32 packets, with exact_alpha */
+	u32 last_rtt;		/* least RTT of HyStart++'s last round, us; 0: none */
+	u32 css_rtt;		/* least RTT of the round that began the conservative ones, us */
 };
 
 enum {
@@ -123,6 +130,11 @@ enum {
 	HYSTART_MIN_SAMPLES = 8,
 	HYSTART_DELAY_MIN = 4000,	/* us */
 	HYSTART_DELAY_MAX = 16000,	/* us */
+
+	HYSTART_PLUS_PLUS = 2,
+	CSS_GROWTH_DIVISOR = 4,
+	CSS_ROUNDS = 5,
+	HYSTART_L = 8,			/* packets per ACK */
 
 	HYSTART_MS = 1,
 	HYSTART_JIFFIES = 2,
@@ -351,6 +363,27 @@ static inline void cubic_count_beyond(struct tcp_sock *tp, u32 cnt, u32 acked)
 	tp->snd_cwnd = min(tp->snd_cwnd + 1, tp->snd_cwnd_clamp);
 }
 
+/* HyStart++ is for the first slow start (RFC 9406, 4.3). */
+static inline bool cubic_hystart_pp_over(const struct tcp_sock *tp)
+{
+	return tp->snd_ssthresh < TCP_INFINITE_SSTHRESH;
+}
+
+/* The growth that an ACK is worth: at most L without pacing, and a quarter in a conservative
+ * round. */
+static inline u32 cubic_hystart_pp_growth(const struct sock *sk, struct cubic *ca, u32 acked)
+{
+	if (cubic_hystart_pp_over(tcp_sk(sk)))
+		return acked;
+	if (sk->sk_pacing_status == SK_PACING_NONE)
+		acked = min(acked, (u32)HYSTART_L);
+	if (!ca->css_round)
+		return acked;
+	acked += ca->css_acked;
+	ca->css_acked = acked % CSS_GROWTH_DIVISOR;
+	return acked / CSS_GROWTH_DIVISOR;
+}
+
 static inline void cubic_cong_avoid(struct sock *sk, struct cubic *ca, u32 acked, u32 clock,
 				    u64 k_scale)
 {
@@ -360,7 +393,9 @@ static inline void cubic_cong_avoid(struct sock *sk, struct cubic *ca, u32 acked
 		return;
 	if (tcp_in_slow_start(tp)) {
 		/* Linux 2.6 ends a round here, Linux 6 with the next RTT sample. */
-		if (cc_param(sk, hystart_clock) && after(tp->snd_una, ca->end_seq))
+		if (cc_param(sk, hystart) == HYSTART_PLUS_PLUS)
+			acked = cubic_hystart_pp_growth(sk, ca, acked);
+		else if (cc_param(sk, hystart_clock) && after(tp->snd_una, ca->end_seq))
 			cubic_hystart_reset(sk, ca);
 		acked = tcp_slow_start(tp, acked);
 		if (!acked)
@@ -504,6 +539,46 @@ static inline void cubic_hystart_2_6(struct sock *sk, struct cubic *ca, u32 rtt_
 		tp->snd_ssthresh = tp->snd_cwnd;
 }
 
+/*
+ * P. Balasubramanian, Y. Huang, M. Olson, "HyStart++: Modified Slow Start for TCP", RFC 9406:
+ * where the least RTT of a round is above the last round's by 1/8, up to five conservative
+ * rounds begin, and slow start ends after them. An RTT below the first one's resumes it.
+ */
+static inline void cubic_hystart_pp(struct sock *sk, struct cubic *ca, u32 rtt_us)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 rise;
+
+	if (cubic_hystart_pp_over(tp))
+		return;
+	if (after(tp->snd_una, ca->end_seq)) {
+		ca->last_rtt = ca->sample_cnt ? ca->curr_rtt : 0;
+		cubic_hystart_reset(sk, ca);
+		if (ca->css_round && ++ca->css_round > CSS_ROUNDS) {
+			tp->snd_ssthresh = tp->snd_cwnd;
+			return;
+		}
+	}
+
+	ca->curr_rtt = min(ca->curr_rtt, rtt_us);
+	if (ca->sample_cnt < HYSTART_MIN_SAMPLES)
+		ca->sample_cnt++;
+	if (ca->sample_cnt < HYSTART_MIN_SAMPLES)
+		return;
+
+	if (ca->css_round) {
+		if (ca->curr_rtt < ca->css_rtt)
+			ca->css_round = 0;
+		return;
+	}
+	rise = clamp(ca->last_rtt >> 3, (u32)HYSTART_DELAY_MIN, (u32)HYSTART_DELAY_MAX);
+	if (ca->last_rtt && ca->curr_rtt >= ca->last_rtt + rise) {
+		ca->css_rtt = ca->curr_rtt;
+		ca->css_round = 1;
+		ca->css_acked = 0;
+	}
+}
+
 static inline void cubic_pkts_acked(struct sock *sk, struct cubic *ca,
 				    const struct ack_sample *sample)
 {
@@ -521,7 +596,9 @@ static inline void cubic_pkts_acked(struct sock *sk, struct cubic *ca,
 		ca->delay_min = rtt_us;
 	if (!cc_param(sk, hystart) || ca->found || !tcp_in_slow_start(tcp_sk(sk)))
 		return;
-	if (cc_param(sk, hystart_clock))
+	if (cc_param(sk, hystart) == HYSTART_PLUS_PLUS)
+		cubic_hystart_pp(sk, ca, rtt_us);
+	else if (cc_param(sk, hystart_clock))
 		cubic_hystart_2_6(sk, ca, rtt_us);
 	else
 		cubic_hystart(sk, ca, rtt_us);

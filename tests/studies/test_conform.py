@@ -8,8 +8,9 @@ from ackclock import AckclockError
 from ackclock.studies.conform import Case
 from common import ROOT
 
-CASES, BBR_CASES = (
-    sorted((ROOT / "examples" / "conformance" / of).glob("*.toml")) for of in ("rfc9438", "bbr")
+CASES, HYSTART_CASES, BBR_CASES = (
+    sorted((ROOT / "examples" / "conformance" / of).glob("*.toml"))
+    for of in ("rfc9438", "rfc9406", "bbr")
 )
 ALGORITHMS = ROOT / "algorithms"
 REDUCES = "return max((u32)((u64)cwnd * beta / 1024), 2U)"
@@ -76,6 +77,68 @@ MUTANTS = {
     ),
     "W_est per ACK": ("ca->ack_cnt += acked;", "ca->ack_cnt++;"),
 }
+THRESHOLD = "(u32)HYSTART_DELAY_MIN, (u32)HYSTART_DELAY_MAX);\n\tif (ca->last_rtt"
+ENOUGH = "\tif (ca->sample_cnt < HYSTART_MIN_SAMPLES)\n\t\treturn;\n"
+COUNT = "\tif (ca->sample_cnt < HYSTART_MIN_SAMPLES)\n\t\tca->sample_cnt++;\n"
+LEAST = f"\tca->curr_rtt = min(ca->curr_rtt, rtt_us);\n{COUNT}{ENOUGH}"
+LEAVES = "\t\t\ttp->snd_ssthresh = tp->snd_cwnd;\n\t\t\treturn;"
+RESUMES = "ca->curr_rtt < ca->css_rtt"
+BEGINS = "\t\tca->css_round = 1;\n"
+ROUND_ENDS = "\tif (after(tp->snd_una, ca->end_seq)) {\n\t\tca->last_rtt"
+UNPACED = "\tif (sk->sk_pacing_status == SK_PACING_NONE)\n\t\tacked = min(acked, (u32)HYSTART_L);"
+#: The same of HyStart++.
+HYSTART_MUTANTS = {
+    "MIN_RTT_THRESH of 2 ms": (THRESHOLD, THRESHOLD.replace("(u32)HYSTART_DELAY_MIN", "2000U")),
+    "MIN_RTT_THRESH of 8 ms": (THRESHOLD, THRESHOLD.replace("(u32)HYSTART_DELAY_MIN", "8000U")),
+    "MAX_RTT_THRESH of 12 ms": (THRESHOLD, THRESHOLD.replace("(u32)HYSTART_DELAY_MAX", "12000U")),
+    "MAX_RTT_THRESH of 32 ms": (THRESHOLD, THRESHOLD.replace("(u32)HYSTART_DELAY_MAX", "32000U")),
+    "MIN_RTT_DIVISOR of 4": ("ca->last_rtt >> 3", "ca->last_rtt >> 2"),
+    "MIN_RTT_DIVISOR of 16": ("ca->last_rtt >> 3", "ca->last_rtt >> 4"),
+    "N_RTT_SAMPLE of 1": (ENOUGH, ""),
+    "N_RTT_SAMPLE of 6": (ENOUGH, ENOUGH.replace("HYSTART_MIN_SAMPLES", "6")),
+    "N_RTT_SAMPLE of 9": (COUNT + ENOUGH, (COUNT + ENOUGH).replace("<", "<=")),
+    "CSS_GROWTH_DIVISOR of 2": ("CSS_GROWTH_DIVISOR = 4", "CSS_GROWTH_DIVISOR = 2"),
+    "CSS_GROWTH_DIVISOR of 8": ("CSS_GROWTH_DIVISOR = 4", "CSS_GROWTH_DIVISOR = 8"),
+    "parts of packets are lost": (
+        "ca->css_acked = acked % CSS_GROWTH_DIVISOR",
+        "ca->css_acked = 0",
+    ),
+    "CSS_ROUNDS of 4": ("CSS_ROUNDS = 5", "CSS_ROUNDS = 4"),
+    "the first part of a round does not count": ("CSS_ROUNDS = 5", "CSS_ROUNDS = 6"),
+    "never leaves": ("++ca->css_round > CSS_ROUNDS", "++ca->css_round > 255"),
+    "leaves at once": (BEGINS, f"{BEGINS}\t\ttp->snd_ssthresh = tp->snd_cwnd;\n"),
+    "leaves five rounds after the start": ("if (ca->css_round && ++", "if (++"),
+    "leaves with 0.7 of the window": (LEAVES, LEAVES.replace("cwnd;", "cwnd * 7 / 10;")),
+    "leaves with twice the window": (LEAVES, LEAVES.replace("cwnd;", "cwnd * 2;")),
+    "never resumes": (f"\t\tif ({RESUMES})\n\t\t\tca->css_round = 0;\n", ""),
+    "resumes below the last round": (RESUMES, "ca->curr_rtt < ca->last_rtt"),
+    "resumes always": (RESUMES, f"{RESUMES} + 100000"),
+    "resumes below the round before": ("ca->css_rtt = ca->curr_rtt", "ca->css_rtt = ca->last_rtt"),
+    "rounds before slow start resumed count": (
+        f"\t\tca->css_rtt = ca->curr_rtt;\n{BEGINS}",
+        "\t\tca->css_round = ca->css_rtt ? 3 : 1;\n\t\tca->css_rtt = ca->curr_rtt;\n",
+    ),
+    "compares with the least RTT of all": (
+        "ca->curr_rtt >= ca->last_rtt + rise",
+        "ca->curr_rtt >= ca->delay_min + rise",
+    ),
+    "takes the latest RTT": (LEAST, LEAST.replace("min(ca->curr_rtt, rtt_us)", "rtt_us")),
+    "takes the largest RTT": (
+        LEAST,
+        LEAST.replace("min(", "ca->curr_rtt == ~0U ? rtt_us : max("),
+    ),
+    "rounds end once": (ROUND_ENDS, ROUND_ENDS.replace("(after", "(!ca->last_rtt && after")),
+    "rounds end after 8 RTTs": (
+        ROUND_ENDS,
+        ROUND_ENDS.replace("after(tp->snd_una, ca->end_seq)", "ca->sample_cnt == 8"),
+    ),
+    "no rounds": ("\tif (cubic_hystart_pp_over(tp))\n\t\treturn;\n", "\treturn;\n"),
+    "L of 2": ("HYSTART_L = 8", "HYSTART_L = 2"),
+    "L of 16": ("HYSTART_L = 8", "HYSTART_L = 16"),
+    "no L": ("HYSTART_L = 8", "HYSTART_L = 1000"),
+    "L with pacing": (UNPACED, UNPACED.replace("sk->sk_pacing_status == SK_PACING_NONE", "1")),
+    "in every slow start": ("return tp->snd_ssthresh < TCP_INFINITE_SSTHRESH", "return 0"),
+}
 
 
 def judged(algorithm, cases=CASES):
@@ -86,6 +149,13 @@ def judged(algorithm, cases=CASES):
 def test_cubic_conforms(algorithm):
     assert len(CASES) == 9
     assert [each for each in judged(algorithm) if not each.holds] == []
+
+
+def test_hystart_plus_plus_conforms():
+    assert len(HYSTART_CASES) == 14
+    assert [each for each in judged("cubic@rfc9406", HYSTART_CASES) if not each.holds] == []
+    failed = {each.case for each in judged("cubic", HYSTART_CASES) if not each.holds}
+    assert {"eighth", "last_round", "samples", "conservative", "resume", "burst"} <= failed
 
 
 def test_bbr3_conforms():
@@ -104,13 +174,18 @@ def test_reno_does_not():
 
 
 @pytest.mark.slow
-def test_mistakes_are_caught(tmp_path, monkeypatch):
-    """At least 95 % of the mistakes that implementations of CUBIC are known for."""
+@pytest.mark.parametrize(
+    ("mutants", "cases", "preset"),
+    [(MUTANTS, CASES, ""), (HYSTART_MUTANTS, HYSTART_CASES, "@rfc9406")],
+    ids=["rfc9438", "rfc9406"],
+)
+def test_mistakes_are_caught(mutants, cases, preset, tmp_path, monkeypatch):
+    """At least 95 % of the mistakes that implementations are known for."""
     monkeypatch.setenv("ACKCLOCK_TRUST", "1")  # they compile in half the time
     header = (ALGORITHMS / "include" / "cubic.h").read_text("utf-8")
     source = (ALGORITHMS / "tcp_cubic.c").read_text("utf-8")
     survivors = []
-    for number, (mistake, (old, new)) in enumerate(MUTANTS.items()):
+    for number, (mistake, (old, new)) in enumerate(mutants.items()):
         assert header.count(old) == 1, f"cubic.h has changed: write {mistake!r} anew"
         place = tmp_path / str(number)
         place.mkdir()
@@ -118,11 +193,11 @@ def test_mistakes_are_caught(tmp_path, monkeypatch):
         (place / "tcp_cubic.c").write_text(source)
         if all(
             each.holds
-            for path in CASES
-            for each in Case.read(path).judge(str(place / "tcp_cubic.c"))
+            for path in cases
+            for each in Case.read(path).judge(f"{place / 'tcp_cubic.c'}{preset}")
         ):
             survivors.append(mistake)
-    assert len(survivors) <= 0.05 * len(MUTANTS), survivors
+    assert len(survivors) <= 0.05 * len(mutants), survivors
 
 
 def test_the_command(ackclock, tmp_path):

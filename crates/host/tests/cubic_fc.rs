@@ -11,9 +11,9 @@ type After = (u32, u32, u32);
 
 const REAL_TIME: u32 = 1024;
 
-/// `struct cubic` has 16 u32 and 2 u8; cwnd_t0 and the clock follow.
+/// `struct cubic` has 18 u32 and 4 u8; cwnd_t0 and the clock follow.
 fn clock(cc: &CongestionControl) -> u32 {
-    cc.tp().inet_conn.icsk_ca_priv[9] as u32
+    cc.tp().inet_conn.icsk_ca_priv[10] as u32
 }
 
 fn losses(spec: &str, windows: &[u32]) -> Vec<After> {

@@ -211,7 +211,7 @@ fn every_cubic_follows_its_curve() {
                 while now < t {
                     let step = 0.001 / rtt; // RTTs
                     let alpha = match preset {
-                        "rfc9438" if w_tcp >= w_max => 1.0,
+                        "rfc9438" | "rfc9406" if w_tcp >= w_max => 1.0,
                         _ => alpha,
                     };
                     w_tcp += alpha * step;

@@ -228,8 +228,8 @@ fn what_is_wrong_is_named_with_its_remedy() {
         ("cubic:beta=-1", &["beta = -1 is out of range"]),
         ("cubic:beta=717", &["beta = 717 is out of range"]),
         (
-            "cubic:hystart=2",
-            &["hystart = 2 is out of range", "0 to 1"],
+            "cubic:hystart=3",
+            &["hystart = 3 is out of range", "0 to 2"],
         ),
         (
             "cubic:beta=high",
@@ -254,7 +254,7 @@ fn what_is_wrong_is_named_with_its_remedy() {
         ("cubic:beta=", &["beta = `` is not a number"]),
         (
             "cubic:hystart=0.5",
-            &["hystart = `0.5` is not a whole number; choose a value from 0 to 1"],
+            &["hystart = `0.5` is not a whole number; choose a value from 0 to 2"],
         ),
         ("cubic:beta", &["`beta` is not parameter=value"]),
         ("cubic:", &["`` is not parameter=value"]),

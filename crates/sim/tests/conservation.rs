@@ -67,6 +67,7 @@ fn flows() -> impl Strategy<Value = Flow> {
         "square_ff@cbrt",
         "cubic@2.6.18",
         "cubic@rfc9438",
+        "cubic@rfc9406",
         "binomial_sqrt",
         "constant_rate",
         "compound",

@@ -198,3 +198,110 @@ fn hystart_acts_once_until_a_timeout() {
     flow.rtt(100_000);
     assert!(rises(&mut flow));
 }
+
+/// In its first slow start, with HyStart++.
+fn plus_plus() -> Flow {
+    let mut flow = Flow::with_hz("cubic@rfc9406", 250);
+    flow.tp().snd_cwnd = 100;
+    flow
+}
+
+/// A round of so many ACKs of 2 packets each, with this RTT; how much the window grows.
+fn round_of(flow: &mut Flow, acks: u32, rtt_us: i32) -> u32 {
+    let before = flow.cwnd();
+    flow.tp().snd_una = flow.tp().snd_nxt + 1;
+    flow.tp().snd_nxt += 100_000;
+    for _ in 0..acks {
+        flow.rtt(rtt_us);
+        flow.cc.cong_avoid(0, 2);
+    }
+    flow.cwnd() - before
+}
+
+#[test]
+fn hystart_plus_plus_is_conservative_when_the_delay_of_a_round_rises_by_an_eighth() {
+    // Above the round before, not above the least RTT of all; at least 4 ms and at most 16 ms.
+    for (last, too_much) in [(10_000, 14_000), (100_000, 112_500), (400_000, 416_000)] {
+        for (rtt_us, is_conservative) in [(too_much - 1, false), (too_much, true)] {
+            let mut flow = plus_plus();
+            for earlier in [last - 3_000, last] {
+                assert_eq!(round_of(&mut flow, 8, earlier), 16);
+            }
+            // The 8th RTT of the round decides; it is worth half a packet.
+            let grown = if is_conservative { 14 } else { 16 };
+            assert_eq!(round_of(&mut flow, 8, rtt_us), grown, "{last}: {rtt_us}");
+            assert!(!left_slow_start(&mut flow));
+        }
+    }
+}
+
+#[test]
+fn hystart_plus_plus_takes_eight_rtts_of_a_round_and_of_the_one_before_any() {
+    let mut flow = plus_plus();
+    round_of(&mut flow, 1, 100_000);
+    assert_eq!(round_of(&mut flow, 7, 200_000), 14);
+    assert_eq!(round_of(&mut flow, 8, 300_000), 14);
+}
+
+#[test]
+fn hystart_plus_plus_leaves_slow_start_after_five_conservative_rounds() {
+    let mut flow = plus_plus();
+    round_of(&mut flow, 20, 100_000);
+    // The round in which they begin is the first: 7 ACKs of 2 packets, and 13 of half a packet.
+    assert_eq!(round_of(&mut flow, 20, 120_000), 14 + 6);
+    for rtt_us in [130_000, 140_000, 130_000, 120_000] {
+        assert_eq!(round_of(&mut flow, 20, rtt_us), 10);
+        assert!(flow.tp().snd_ssthresh == 0x7fff_ffff);
+    }
+    let cwnd = flow.cwnd();
+    round_of(&mut flow, 1, 120_000);
+    assert_eq!(flow.tp().snd_ssthresh, cwnd);
+}
+
+#[test]
+fn hystart_plus_plus_resumes_slow_start_when_the_delay_falls() {
+    let mut flow = plus_plus();
+    for _ in 0..3 {
+        round_of(&mut flow, 20, 100_000);
+        assert_eq!(round_of(&mut flow, 20, 120_000), 14 + 6);
+        for _ in 0..3 {
+            assert_eq!(round_of(&mut flow, 20, 140_000), 10);
+        }
+        // 8 RTTs below the round in which they began, also just below.
+        let grown = round_of(&mut flow, 20, 119_999);
+        assert!(
+            (29..=30).contains(&grown),
+            "7 ACKs of half a packet: {grown}"
+        );
+        assert_eq!(round_of(&mut flow, 20, 119_999), 40);
+        assert!(!left_slow_start(&mut flow));
+    }
+}
+
+#[test]
+fn hystart_plus_plus_is_for_the_first_slow_start() {
+    let mut flow = plus_plus();
+    round_of(&mut flow, 20, 100_000);
+    round_of(&mut flow, 20, 120_000);
+    flow.tp().snd_ssthresh = 1000;
+    assert_eq!(round_of(&mut flow, 20, 140_000), 40);
+    assert_eq!(round_of(&mut flow, 20, 180_000), 40);
+    assert_eq!(flow.tp().snd_ssthresh, 1000);
+}
+
+#[test]
+fn hystart_plus_plus_grows_by_eight_packets_per_ack_unless_it_paces() {
+    for (pacing, acked, growth) in [(0, 8, 8), (0, 9, 8), (0, 64, 8), (1, 64, 64)] {
+        let mut flow = plus_plus();
+        flow.tp().inet_conn.sk.sk_pacing_status = pacing;
+        flow.cc.cong_avoid(0, acked);
+        assert_eq!(flow.cwnd(), 100 + growth, "{pacing} {acked}");
+    }
+    // In conservative rounds a quarter of 8.
+    let mut flow = plus_plus();
+    round_of(&mut flow, 20, 100_000);
+    round_of(&mut flow, 20, 120_000);
+    let cwnd = flow.cwnd();
+    flow.cc.cong_avoid(0, 64);
+    assert_eq!(flow.cwnd(), cwnd + 2);
+}

@@ -60,6 +60,7 @@ fn every_row_of_table_1_is_a_preset() {
         "linux-2.6.32-backports",
         "ha2008",
         "rfc9438",
+        "rfc9406",
     ] {
         assert!(names.contains(&name), "{name}");
     }
