@@ -168,6 +168,27 @@ def test_bbr3_conforms():
     assert {"probe_rtt", "startup", "increase_10x", "decrease_10x", "sub_packet_bdp"} <= failed
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "startup_gain=2",
+        "drain_gain=0.7",
+        "drain_rtts=0",
+        "drain_rtts=6",
+        "down_gain=0.8",
+        "cwnd_gain=1.5",
+        "beta=0.5",
+        "headroom=0.5",
+        "loss_thresh=0.2",
+        "probe_rtt_win_ms=10000",
+        "probe_rtt_mode_ms=50",
+        "probe_rtt_mode_ms=600",
+    ],
+)
+def test_a_wrong_constant_of_bbr_shows(wrong):
+    assert not all(each.holds for each in judged(f"bbr3:{wrong}", BBR_CASES))
+
+
 def test_reno_does_not():
     failed = {each.case for each in judged("reno") if not each.holds}
     assert {"curve", "decrease", "reno_friendly", "slow_start", "timeout"} <= failed
