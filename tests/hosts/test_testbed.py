@@ -334,6 +334,16 @@ def test_pacing():
     assert first[True] > 2 * first[False]
 
 
+def test_a_limited_pacing_rate():
+    """A flow has the payload that its application allows, and the other one the rest."""
+    flows = [Flow(algorithm="reno", rtt="20ms", max_pacing_rate="10mbit")]
+    flows.append(Flow(algorithm="reno", rtt="20ms"))
+    result = run(*flows, rate="50mbit", buffer="1bdp", duration="4s")
+    limited, other = metrics.throughput_bps(result, [1, 4])[:, 0] / 1e6
+    assert limited == pytest.approx(10, rel=0.03)
+    assert limited + other == pytest.approx(50 * 1448 / 1500, rel=0.03)
+
+
 @pytest.mark.parametrize(
     ("fields", "words"),
     [

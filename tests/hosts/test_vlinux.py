@@ -246,6 +246,24 @@ def test_the_initial_window_of_a_route():
         assert linux.flows[column].to_list() == ours.flows[column].to_list(), column
 
 
+#: Algorithms and the highest rates of pacing, below, at and above what the link lets them have.
+PACED = {
+    "beside a flow that does not pace": [("cubic", "20mbit"), ("cubic", None)],
+    "BBR": [("reno", "5mbit"), ("bbr", "8mbit")],
+    "slow, and above the link": [("cubic", "100kbit"), ("cubic", "200mbit")],
+}
+
+
+@pytest.mark.parametrize("name", PACED)
+def test_a_limited_pacing_rate(name):
+    """The same packets, and no more than the limit."""
+    flows = [Flow(algorithm=algorithm, max_pacing_rate=rate) for algorithm, rate in PACED[name]]
+    each = scenario(*flows, jitter="0s", duration="5s")
+    ours, linux = run(each), vlinux.run(each)
+    for column in ("sent_packets", "delivered_bytes", "retransmitted_packets"):
+        assert linux.flows[column].to_list() == ours.flows[column].to_list(), column
+
+
 #: What applications write, and whose hosts send bursts.
 WRITES = {
     "silent, then greedy": (True, "cubic", [{"size": "1MB"}, {"at": "5s"}]),

@@ -41,6 +41,21 @@ fn pacing_keeps_slow_start_out_of_the_queue() {
     }
 }
 
+/// Its payload is what the application allows, whatever the window would do.
+#[test]
+fn a_limited_rate_is_kept() {
+    for (limit_mbps, algorithm) in [(5, "reno"), (20, "cubic"), (20, "bbr")] {
+        let mut scenario = held(Profile::Linux6, true, false);
+        scenario.flows[0].receive_window_bytes = None;
+        scenario.flows[0].algorithm = algorithm.into();
+        scenario.flows[0].max_pacing_rate_bps = Some(limit_mbps * 1_000_000);
+        let (queue, rate) = queue_and_rate(&simulate(&scenario), 2);
+        let share = rate / limit_mbps as f64 / 1e6;
+        assert!((0.98..=1.001).contains(&share), "{algorithm}: {share}");
+        assert!(queue <= 10, "{algorithm}: {queue}");
+    }
+}
+
 /// In slow start the rate is twice the window per round trip: a window takes half of it to leave.
 #[test]
 fn a_paced_window_takes_half_a_round_trip_in_slow_start() {

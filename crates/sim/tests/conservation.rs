@@ -96,6 +96,7 @@ fn flows() -> impl Strategy<Value = Flow> {
             prop_oneof![3 => Just(Direction::Forward), 1 => Just(Direction::Reverse)],
             prop_oneof![4 => Just(Vec::new()), 1 => writes()],
             proptest::option::weighted(0.2, 1_u32..100),
+            proptest::option::weighted(0.2, 100_000_u64..100_000_000),
         ),
         prop_oneof![
             6 => Just(EcnMode::Off),
@@ -114,7 +115,7 @@ fn flows() -> impl Strategy<Value = Flow> {
                 window,
                 buffer,
                 ssthresh,
-                (direction, writes, initcwnd),
+                (direction, writes, initcwnd, max_pacing_rate_bps),
                 ecn,
             )| Flow {
                 direction,
@@ -125,6 +126,7 @@ fn flows() -> impl Strategy<Value = Flow> {
                 size_bytes: size.filter(|_| writes.is_empty()),
                 writes,
                 initcwnd,
+                max_pacing_rate_bps,
                 receive_window_bytes: window,
                 send_buffer_bytes: buffer,
                 initial_ssthresh_packets: ssthresh,

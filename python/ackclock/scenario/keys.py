@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field
 
-from ackclock.scenario.kinds import Bytes, Integer, Payload, Size, Thousandths, Time
+from ackclock.scenario.kinds import Bytes, Integer, Payload, Rate, Size, Thousandths, Time
 from ackclock.scenario.link_keys import Bottleneck
 from ackclock.scenario.model import Model
 
@@ -116,6 +116,12 @@ class Flow(Model):
         description="Packets of the initial window, as a route's `initcwnd` (default: 10; of "
         "Linux 2.6 as RFC 3390).",
     )
+    max_pacing_rate: Annotated[str, Rate(1_000, 1_000_000_000_000)] | None = Field(
+        None,
+        description="Highest rate at which its sender paces, without headers, as "
+        "`SO_MAX_PACING_RATE`; with one it paces, whatever `pacing` says (default: "
+        "no limit).",
+    )
     initial_ssthresh_packets: Annotated[int, Integer(2, 2_147_483_647)] | None = Field(
         None,
         description="ssthresh at the start, as from a route's cached metric (default: no limit).",
@@ -207,6 +213,12 @@ class Session(Model):
         None,
         description="Packets of the initial window, as a route's `initcwnd` (default: 10; of "
         "Linux 2.6 as RFC 3390).",
+    )
+    max_pacing_rate: Annotated[str, Rate(1_000, 1_000_000_000_000)] | None = Field(
+        None,
+        description="Highest rate at which its sender paces, without headers, as "
+        "`SO_MAX_PACING_RATE`; with one it paces, whatever `pacing` says (default: "
+        "no limit).",
     )
     initial_ssthresh_packets: Annotated[int, Integer(2, 2_147_483_647)] | None = Field(
         None,

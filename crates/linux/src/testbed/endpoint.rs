@@ -86,15 +86,11 @@ impl Endpoint {
         let unsent = unsent_bytes(&scenario.flows[index], rate_bps);
         let socket = sys::tcp_socket()?;
         sys::set_congestion_control(&socket, congestion_control)?;
-        if scenario.pacing {
+        let limit = scenario.flows[index].max_pacing_rate_bps;
+        if scenario.pacing || limit.is_some() {
             // Any limit but "none" makes TCP pace itself.
-            let unlimited = u64::MAX - 1;
-            sys::set_option(
-                &socket,
-                libc::SOL_SOCKET,
-                libc::SO_MAX_PACING_RATE,
-                &unlimited,
-            )?;
+            let rate = limit.map_or(u64::MAX - 1, |bps| bps / 8);
+            sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &rate)?;
         }
         let (level, option) = (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT);
         sys::set_option(&socket, level, option, &unsent)?;

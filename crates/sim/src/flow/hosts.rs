@@ -15,7 +15,8 @@ const BULK_READ_BYTES: u64 = 262_144;
 fn switches(scenario: &Scenario, flow: &scenario::Flow, long_way: bool) -> Switches {
     Switches {
         tso: scenario.tso,
-        pacing: scenario.pacing,
+        pacing: scenario.pacing || flow.max_pacing_rate_bps.is_some(),
+        max_pacing_rate: flow.max_pacing_rate_bps.map_or(u64::MAX, |bps| bps / 8),
         initcwnd: flow.initcwnd,
         segments_per_ack: (flow.delayed_ack_segments).unwrap_or(scenario.delayed_ack_segments),
         reads: match scenario.reads {

@@ -80,6 +80,12 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000))]
     pub initcwnd: Option<u32>,
+    /// Highest rate at which its sender paces, without headers, as `SO_MAX_PACING_RATE`; with one it
+    /// paces, whatever `pacing` says (default: no limit).
+    // JSON leaves out none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1_000, max = 1_000_000_000_000_u64))]
+    pub max_pacing_rate_bps: Option<u64>,
     /// ssthresh at the start, as from a route's cached metric (default: no limit).
     #[schemars(range(min = 2, max = ackclock_host::TCP_INFINITE_SSTHRESH))]
     pub initial_ssthresh_packets: Option<u32>,
@@ -244,6 +250,7 @@ impl Flow {
             receive_window_bytes: None,
             send_buffer_bytes: None,
             initcwnd: None,
+            max_pacing_rate_bps: None,
             initial_ssthresh_packets: None,
             ecn: EcnMode::Off,
             delayed_ack_segments: None,

@@ -45,6 +45,7 @@ impl Scenario {
             ("frames", flow.frames.is_some()),
             ("writes", !flow.writes.is_empty()),
             ("initcwnd", flow.initcwnd.is_some()),
+            ("max_pacing_rate_bps", flow.max_pacing_rate_bps.is_some()),
             ("send_buffer_bytes", flow.send_buffer_bytes.is_some()),
             (
                 "initial_ssthresh_packets",

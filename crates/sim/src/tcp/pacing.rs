@@ -139,6 +139,22 @@ mod tests {
         assert_eq!(host.tp().inet_conn.sk.sk_pacing_rate, 2 * window_per_rtt);
     }
 
+    #[test]
+    fn the_application_limits_the_rate() {
+        let mut host = reno(Profile::Linux6, 100);
+        host.publish_rtt(8 * 100_000, 0);
+        let pacer = pacer(Profile::Linux6, true);
+        pacer.update_rate(&mut host);
+        host.limit_pacing_rate(1_000_000);
+        assert_eq!(host.tp().inet_conn.sk.sk_max_pacing_rate, 1_000_000);
+        assert_eq!(host.tp().inet_conn.sk.sk_pacing_rate, 1_000_000);
+        pacer.update_rate(&mut host);
+        assert_eq!(host.tp().inet_conn.sk.sk_pacing_rate, 1_000_000);
+        host.publish_rtt(8 * 1_000_000, 0);
+        pacer.update_rate(&mut host);
+        assert_eq!(host.tp().inet_conn.sk.sk_pacing_rate, 2 * 100 * 1448);
+    }
+
     /// A segment lasts 1 ms; one that leaves 0.4 ms late is followed after 0.6 ms, one that
     /// leaves far too late after half a segment.
     #[test]

@@ -65,6 +65,8 @@ pub struct Switches {
     pub tso: bool,
     /// Whether packets leave at `sk_pacing_rate`, and not at once.
     pub pacing: bool,
+    /// Highest `sk_pacing_rate` (`SO_MAX_PACING_RATE`), bytes per second.
+    pub max_pacing_rate: u64,
     /// Packets of the initial window, if the route has a number of its own.
     pub initcwnd: Option<u32>,
     /// Data segments per delayed ACK.
@@ -197,6 +199,7 @@ impl Switches {
         Self {
             tso: profile.is_new(),
             pacing: false,
+            max_pacing_rate: u64::MAX,
             initcwnd: None,
             segments_per_ack: 2,
             reads: Reads::AtOnce,

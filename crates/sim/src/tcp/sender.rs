@@ -165,6 +165,7 @@ impl Sender {
         let clock = kernel.clock(tp.inet_conn.sk.sk_host.hz, tick_phase_ns);
         let mut host = Host::new(cc, clock, cwnd, switches.pacing, now_ns);
         host.use_ecn(ecn);
+        host.limit_pacing_rate(switches.max_pacing_rate);
         let rtt = RoundTrip::new(now_ns, rtt_ns, switches.long_way);
         let pacer = Pacer::new(kernel.keeps_pacing_rate || switches.pacing);
         rtt.publish(&mut host);

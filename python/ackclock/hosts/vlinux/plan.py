@@ -18,6 +18,8 @@ from ackclock.scenario.scenario import KERNEL
 #: What an application keeps unsent, bytes. With less it writes in pieces that show in the packets;
 #: the simulator's applications have all their data at once.
 UNSENT_BYTES = 8 << 20
+#: The highest pacing rate of a flow that only paces, bytes per second.
+ANY_RATE = (1 << 63) - 1
 
 #: The algorithms of `guest/kernel.config`, and Reno, which every Linux has.
 OF_LINUX = (
@@ -235,6 +237,7 @@ def _flow(
 ) -> str:
     name, way = modules[flow["algorithm"]], network.way(flow)
     mss, buffer = canonical["mss_bytes"], flow.get("send_buffer_bytes")
+    limit_bps = flow.get("max_pacing_rate_bps", 8 * ANY_RATE if canonical["pacing"] else None)
     fields: Sequence[object] = [
         number,
         network.sender(way),
@@ -248,7 +251,7 @@ def _flow(
         flow.get("receive_window_bytes"),
         None if buffer is None else buffer // mss * mss,
         UNSENT_BYTES,
-        int(canonical["pacing"]),
+        limit_bps and limit_bps // 8,
         1 << 18 if canonical["reads"] == "bulk" else 1,
     ]
     return " ".join(["flow", *map(_or_nothing, fields)])

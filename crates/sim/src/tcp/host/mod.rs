@@ -30,7 +30,8 @@
 //! | `tcp_wstamp_ns` | [`set_next_send_ns`](Host::set_next_send_ns), for the pacer | `pacing::tests::bursts_take_their_time` |
 //! | `sk_pacing_status` * | [`new`](Host::new), once; the pacer obeys it | `host::tests::what_a_connection_begins_with`, `pacing::tests::who_does_not_pace_holds_nothing` |
 //! | `icsk_ca_state` | [`set_state`](Host::set_state) | `tests/sender.rs` |
-//! | `snd_cwnd_clamp`, `sk_gso_max_size`, `sk_max_pacing_rate`, `sk_pacing_shift` | [`new`](Host::new), once | `host::tests::what_a_connection_begins_with` |
+//! | `sk_max_pacing_rate` | [`limit_pacing_rate`](Host::limit_pacing_rate), once | `pacing::tests::the_application_limits_the_rate` |
+//! | `snd_cwnd_clamp`, `sk_gso_max_size`, `sk_pacing_shift` | [`new`](Host::new), once | `host::tests::what_a_connection_begins_with` |
 //! | `rcv_nxt`, `icsk_ack.pending` *, `sk_host.{acks, ack_ecn_flags, ack_rcv_nxt}` * | [`Echo`](ecn::Echo) at the receiver; 0 at the sender | `ecn::tests::dctcp_tells_each_change` |
 //! | `rx_opt` | [`publish_timestamps`](Host::publish_timestamps), for files that read it | `tests/kernel_contract.rs` |
 //! | `tlp_orig_data_app_limited` | [`note_probe`](Host::note_probe) | `tests/kernel_contract.rs` |
@@ -440,10 +441,18 @@ impl Host {
         congested
     }
 
-    /// Sets `sk_pacing_rate`, bytes per second.
+    /// Sets `sk_pacing_rate`, bytes per second, to no more than the application allows.
     #[inline]
     pub(super) fn set_pacing_rate(&mut self, rate: u64) {
-        self.cc.tp_mut().inet_conn.sk.sk_pacing_rate = rate;
+        let sk = &mut self.cc.tp_mut().inet_conn.sk;
+        sk.sk_pacing_rate = rate.min(sk.sk_max_pacing_rate);
+    }
+
+    /// The application allows no higher rate (`SO_MAX_PACING_RATE`), bytes per second.
+    pub(super) fn limit_pacing_rate(&mut self, rate: u64) {
+        let sk = &mut self.cc.tp_mut().inet_conn.sk;
+        sk.sk_max_pacing_rate = rate;
+        self.set_pacing_rate(self.tp().inet_conn.sk.sk_pacing_rate);
     }
 
     /// Sets when pacing lets the next packet leave (`tcp_wstamp_ns`).

@@ -97,12 +97,9 @@ void connect_flow(struct flow *flow, int index)
 	enter(flow->namespace);
 	flow->sender = tcp_socket(flow->cc);
 	setns(home, CLONE_NEWNET);
-	if (flow->paced) {
-		uint64_t unlimited = UINT64_MAX - 1;
-
-		if (setsockopt(flow->sender, SOL_SOCKET, SO_MAX_PACING_RATE, &unlimited, sizeof(unlimited)))
-			die("SO_MAX_PACING_RATE");
-	}
+	if (flow->pacing_rate && setsockopt(flow->sender, SOL_SOCKET, SO_MAX_PACING_RATE,
+					    &flow->pacing_rate, sizeof(flow->pacing_rate)))
+		die("SO_MAX_PACING_RATE");
 	if (setsockopt(flow->sender, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &flow->unsent, sizeof(flow->unsent)))
 		die("TCP_NOTSENT_LOWAT");
 	if (connect(flow->sender, (void *)&flow->address, sizeof(flow->address)) && errno != EINPROGRESS)

@@ -14,7 +14,7 @@
  *	common FROM UNTIL		the common interval (crates/sim/src/common.rs)
  *	queue NAMESPACE DEVICE KIND	whose queue to sample; KIND of the AQM below a tbf, or none
  *	flow NUMBER SENDER RECEIVER ADDRESS CC CC_AT_RECEIVER START STOP SIZE WINDOW BUFFER UNSENT
- *		PACED LOWAT
+ *		PACING_RATE LOWAT
  *	draw PAUSE SIZE			the flow above is a session: its next connection, SIZE long
  *	write AT SIZE EVERY PAUSE	the flow above writes so, AT after it is connected (SIZE "-": without
  *					end; PAUSE: from when all is acknowledged)

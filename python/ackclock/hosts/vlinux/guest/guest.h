@@ -25,7 +25,7 @@ struct write {
 
 struct flow {
 	uint32_t number;
-	int sender, listener, receiver, paced, unsent, draws_len, next_draw;
+	int sender, listener, receiver, unsent, draws_len, next_draw;
 	char *namespace, *cc;
 	struct draw *draws;	/* of a session */
 	struct total *over;	/* its connections that have ended */
@@ -35,6 +35,7 @@ struct flow {
 	uint64_t size, written, window, buffer, full_ns, full_since_ns;
 	uint64_t sent_before;	/* the common interval */
 	uint64_t common_bytes;	/* see crates/sim/src/common.rs */
+	uint64_t pacing_rate;	/* at most so many bytes per s; 0: it does not pace */
 	struct sockaddr_in address;
 	int lowat, piece;
 	struct write *writes;

@@ -24,13 +24,13 @@ static int64_t number_of(const char *text, int64_t nothing)
 static void add_flow(char *line)
 {
 	char sender[NAME], receiver[NAME], address[NAME], cc[NAME], cc_at_receiver[NAME];
-	char start[NAME], stop[NAME], size[NAME], window[NAME], buffer[NAME], unsent[NAME];
+	char start[NAME], stop[NAME], size[NAME], window[NAME], buffer[NAME], unsent[NAME], rate[NAME];
 	int one = 1;
 	struct flow flow = { .receiver = -1, .address.sin_family = AF_INET };
 
-	if (sscanf(line, "%u %63s %63s %63s %63s %63s %63s %63s %63s %63s %63s %63s %d %d",
+	if (sscanf(line, "%u %63s %63s %63s %63s %63s %63s %63s %63s %63s %63s %63s %63s %d",
 		   &flow.number, sender, receiver, address, cc, cc_at_receiver, start, stop, size,
-		   window, buffer, unsent, &flow.paced, &flow.lowat) != 14 ||
+		   window, buffer, unsent, rate, &flow.lowat) != 14 ||
 	    inet_pton(AF_INET, address, &flow.address.sin_addr) != 1) {
 		errno = EINVAL;
 		die(line);
@@ -41,6 +41,7 @@ static void add_flow(char *line)
 	flow.window = number_of(window, 0);
 	flow.buffer = number_of(buffer, INT64_MAX);
 	flow.unsent = number_of(unsent, 1 << 20);
+	flow.pacing_rate = number_of(rate, 0);
 	flow.namespace = strdup(sender);
 	flow.cc = strdup(cc);
 
