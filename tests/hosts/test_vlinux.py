@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from ackclock import AckclockError, Bottleneck, Flow, Scenario, Session, run, vlinux
+from ackclock.studies.conform import Case
 from common import ROOT
 from drawn import carried, of_linux
 from virtual import scenario
@@ -60,6 +61,12 @@ def test_ours_is_linuxs_own(name):
     )
     assert ours.flows["sent_packets"].min() > 1000
     assert same(ours, theirs, but=["algorithm"])
+
+
+@pytest.mark.parametrize("case", ["conservative", "resume", "queue"])
+def test_hystart_plus_plus_conforms_on_linux(case):
+    case = Case.read(EXAMPLES / "conformance" / "rfc9406" / f"{case}.toml")
+    assert [each for each in case.judge("cubic@rfc9406", vlinux.run) if not each.holds] == []
 
 
 def test_parameters_reach_the_machine():
