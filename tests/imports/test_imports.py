@@ -137,6 +137,12 @@ def test_what_has_no_counterpart_is_one_line(command, message):
     assert "\n" not in str(error.value)
 
 
+def test_fq_tells_which_key_paces_its_flows():
+    made = text.scenario(["tc qdisc add dev eth0 root fq maxrate 20mbit pacing"])
+    assert "# fq holds each flow at 20mbit with headers: write max_pacing_rate in [[flow]]" in made
+    assert "# fq paces the host's own flows: write pacing = true" in made
+
+
 def test_mahimahis_shells(tmp_path):
     (tmp_path / "up").write_text("1\n")
     (tmp_path / "down").write_text("1\n2\n2\n")

@@ -490,6 +490,7 @@ def _fq(words: Words, link: Link) -> None:
     )
     kinds |= dict.fromkeys(("quantum", "initial_quantum"), words.bytes)
     kinds |= {"ce_threshold": words.time_ns, "pacing": lambda: None, "nopacing": lambda: None}
+    kinds["maxrate"] = words.rate_bps
     packets = 10_000
     for word, value in _options(words, kinds):
         match word:
@@ -503,6 +504,11 @@ def _fq(words: Words, link: Link) -> None:
                 queue[word] = Time(0, 0).written(value)
             case "pacing":
                 link.notes.append("fq paces the host's own flows: write pacing = true")
+            case "maxrate":
+                limit = Rate(0, 0).written(value)
+                link.notes.append(
+                    f"fq holds each flow at {limit} with headers: write max_pacing_rate in [[flow]]"
+                )
     link.fields |= {"queue": queue, "buffer": f"{packets}packets"}
 
 
