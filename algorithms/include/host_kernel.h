@@ -72,6 +72,12 @@ static inline bool tcp_is_cwnd_limited(const struct sock *sk)
 	return tcp_in_slow_start(tp) && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 
+static inline void cc_call_cong_avoid(struct sock *sk, u32 ack, u32 acked)
+{
+	cc_cwnd_from_1(sk);
+	tcp_reno_cong_avoid(sk, ack, acked);
+}
+
 static inline u8 tcp_ca_state(const struct sock *sk)
 {
 	return BPF_CORE_READ_BITFIELD(inet_csk(sk), icsk_ca_state);
@@ -107,7 +113,7 @@ SEC("?struct_ops") u32 BPF_PROG(cc_reno_ssthresh, struct sock *sk)
 
 SEC("?struct_ops") void BPF_PROG(cc_reno_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
-	tcp_reno_cong_avoid(sk, ack, acked);
+	cc_call_cong_avoid(sk, ack, acked);
 }
 
 SEC("?struct_ops") u32 BPF_PROG(cc_reno_undo_cwnd, struct sock *sk)
@@ -118,11 +124,6 @@ SEC("?struct_ops") u32 BPF_PROG(cc_reno_undo_cwnd, struct sock *sk)
 static inline u32 cc_call_ssthresh(struct sock *sk)
 {
 	return tcp_reno_ssthresh(sk);
-}
-
-static inline void cc_call_cong_avoid(struct sock *sk, u32 ack, u32 acked)
-{
-	tcp_reno_cong_avoid(sk, ack, acked);
 }
 
 static inline u32 cc_call_undo_cwnd(struct sock *sk)

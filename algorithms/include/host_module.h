@@ -60,6 +60,13 @@ static inline void cc_send_ack(struct sock *sk, u32 rcv_nxt)
 }
 #define __tcp_send_ack(sk, rcv_nxt) cc_send_ack(sk, rcv_nxt)
 
+static inline void cc_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked)
+{
+	cc_cwnd_from_1(sk);
+	tcp_reno_cong_avoid(sk, ack, acked);
+}
+#define tcp_reno_cong_avoid cc_reno_cong_avoid
+
 static inline u8 tcp_ca_state(const struct sock *sk)
 {
 	return inet_csk(sk)->icsk_ca_state;

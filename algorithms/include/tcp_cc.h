@@ -172,6 +172,13 @@ static inline struct inet_connection_sock *inet_csk(const struct sock *sk)
 		       "numbers from 0 to 2^32 - 1; 0.5 is 512 with a scale of 1024");
 CC_PARAMS(CC_PARAM_CHECK)
 
+/* Before tcp_reno_cong_avoid, which divides by cwnd: Linux falls over if it is 0. */
+static inline void cc_cwnd_from_1(struct sock *sk)
+{
+	if (!tcp_sk(sk)->snd_cwnd)
+		tcp_sk(sk)->snd_cwnd = 1;
+}
+
 #ifdef __KERNEL__
 #include "host_module.h"
 #elif defined(__bpf__)

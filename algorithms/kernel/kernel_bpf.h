@@ -23,6 +23,7 @@ CC_NO_BPF("tcp_enter_cwr: lower snd_ssthresh and snd_cwnd") void tcp_enter_cwr(s
 #undef tcp_reno_ssthresh
 #undef tcp_reno_cong_avoid
 #undef tcp_reno_undo_cwnd
+#define tcp_reno_cong_avoid cc_call_cong_avoid
 
 #define cc_kernel_socket() ((struct sock *)0)
 #define jiffies ((unsigned long)bpf_jiffies64())

@@ -49,13 +49,25 @@ def test_a_c_file_that_ends_the_machine_is_named(name, says, machine):
     assert left_over(machine, of=os.getpid()) == ""
 
 
-def test_growth_by_a_packet_per_0_packets_is_as_in_the_simulator(tmp_path):
-    """`tcp_cong_avoid_ai` of the kernel divides by what it is given."""
+@pytest.mark.parametrize(
+    "hooks",
+    [
+        """CC_HOOK(void, by_zero_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{ tcp_cong_avoid_ai(tcp_sk(sk), tcp_sk(sk)->snd_cwnd / 16384, acked); }""",
+        """CC_HOOK(void, by_zero_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	tcp_sk(sk)->snd_cwnd = tcp_sk(sk)->snd_ssthresh = 0;
+	tcp_reno_cong_avoid(sk, ack, acked);
+	tcp_sk(sk)->snd_ssthresh = 2;
+}""",
+    ],
+)
+def test_growth_by_a_packet_per_0_packets_is_as_in_the_simulator(hooks, tmp_path):
+    """The kernel divides by what `tcp_cong_avoid_ai` is given; Reno gives it cwnd."""
     own = tmp_path / "by_zero.c"
     own.write_text(
-        """#include "tcp_cc.h"
-CC_HOOK(void, by_zero_cong_avoid, struct sock *sk, u32 ack, u32 acked)
-{ tcp_cong_avoid_ai(tcp_sk(sk), tcp_sk(sk)->snd_cwnd / 16384, acked); }
+        f"""#include "tcp_cc.h"
+{hooks}
 CC_ALGORITHM(by_zero, "", .ssthresh = tcp_reno_ssthresh, .cong_avoid = by_zero_cong_avoid);
 """
     )
