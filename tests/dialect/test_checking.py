@@ -28,7 +28,7 @@ def check(ackclock, tmp_path):
     """Checks a file with this text: exit code, and lines of stdout."""
 
     def check(text):
-        (tmp_path / "mine.c").write_text(text)
+        (tmp_path / "mine.c").write_text(text, encoding="utf-8")
         done = ackclock("check", "mine.c")
         assert done.stderr == ""
         return done.returncode, done.stdout.splitlines()
@@ -50,6 +50,7 @@ def test_what_new_writes_is_well(check):
         ("", "return missing", ["mine.c:7:", "undeclared"]),
         ("static u32 count;", "return count++;", ["mine.c:2: ", "variables outside the socket"]),
         ("u32 far(void);", "return far();", ["mine.c:2: ", "calls far, which the kernel does not"]),
+        ("", "u32 z\u00e9ro = 2; return z\u00e9ro;", ["mine.c:7:", "z\u00e9ro is no name for"]),
         ("", "return 0.7 * sk->sk_pacing_rate;", ["mine.c:7:", "floating point"]),
     ],
 )

@@ -3,6 +3,7 @@
 import json
 import math
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -111,6 +112,13 @@ def test_bad_input_is_one_line_that_names_table_key_value_and_fix(link, words):
     assert "\n" not in str(error.value)
     for word in words:
         assert word in str(error.value)
+
+
+@pytest.mark.parametrize("kind", [Path, str])
+def test_a_trace_lies_in_the_directory_of_a_text(kind, tmp_path):
+    text = with_link(trace="t", rate=None).to_toml()
+    read = Scenario.from_text(text, source="s", directory=kind(tmp_path))
+    assert read.bottleneck.trace == str(tmp_path / "t")
 
 
 @pytest.mark.parametrize(

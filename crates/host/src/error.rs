@@ -153,6 +153,16 @@ pub enum AlgorithmError {
         /// The word.
         word: String,
     },
+    /// The file has a name that is not ASCII.
+    #[error("{path}:{line}: {word} is no name for the kernel, which takes ASCII letters, digits and _: rename it")]
+    NotAscii {
+        /// The file.
+        path: String,
+        /// The line.
+        line: usize,
+        /// The name.
+        word: String,
+    },
     /// The file calls a function through a pointer.
     #[error("{path}:{line}: calls a function through a pointer, which no check can follow; the kernel's BPF cannot either: call it by name")]
     IndirectCall {
@@ -165,6 +175,12 @@ pub enum AlgorithmError {
     #[error("{path} has a constructor or an indirect function (code that runs when the file is loaded); the kernel runs nothing but the hooks: remove it")]
     Constructor {
         /// The file.
+        path: String,
+    },
+    /// A directory.
+    #[error("{path} is a directory; give a C source file, NAME.c")]
+    Directory {
+        /// The directory.
         path: String,
     },
     /// Not a C source file.

@@ -466,7 +466,7 @@ fn what_is_no_file_of_c_is_refused_in_a_line() {
     for (path, words) in [
         (
             at("directory.c"),
-            "is not a C source file (expected NAME.c)",
+            "is a directory; give a C source file, NAME.c",
         ),
         (at("empty.c"), "registers no algorithm"),
         (at("binary.c"), "it contains zero bytes"),
@@ -475,7 +475,10 @@ fn what_is_no_file_of_c_is_refused_in_a_line() {
             at("large.c"),
             "it has 104857600 bytes; a C file may have 4194304",
         ),
-        (at("dangling.c"), "there is no such file"),
+        (
+            at("dangling.c"),
+            "there is no such file; `ackclock new NAME` writes",
+        ),
         ("/dev/stdin".into(), "is not a C source file"),
     ] {
         let message = Algorithm::compile(Path::new(&path))

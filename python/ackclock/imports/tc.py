@@ -20,6 +20,22 @@ _PREFIXES |= {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 _SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 _NUMBER = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([a-z%]*)")
 
+#: Key of a link → the words of tc that give it, where they differ.
+_WORDS = {
+    "rate": ("rate", "ceil", "bandwidth"),
+    "buffer": ("limit", "latency"),
+    "limit_packets": ("limit",),
+    "burst": ("burst", "buffer", "maxburst", "cburst"),
+    "by": ("delay", "latency"),
+    "delay": ("delay", "latency"),
+    "max_p": ("probability",),
+    "weight_log2": ("burst",),
+    "idle_packet": ("avpkt", "bandwidth"),
+    "update": ("tupdate",),
+    "alpha_16ths_hz": ("alpha",),
+    "beta_16ths_hz": ("beta",),
+    "flow_limit_packets": ("flow_limit",),
+}
 #: FQ-CoDel's queues.
 FLOWS = 1024
 
@@ -82,7 +98,11 @@ class Words:
         return float(self._quantity({"": 1}, "0.02"))
 
     def probability(self) -> float:
-        return float(round(self._quantity({"%": 1, "": 1}, "1%") / 100, 9))
+        word = self.left[0] if self.left else ""
+        percent = self._quantity({"%": 1, "": 1}, "1%")
+        if percent > 100:
+            raise self.refused(f'"{word}": choose from 0% to 100%')
+        return float(round(percent / 100, 9))
 
 
 @dataclass
@@ -137,6 +157,19 @@ def links(commands: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
         link.notes.append(f"tc sets no rate: {DEVICE} stands for that of your device")
     fields.setdefault("buffer", "1000packets")  # pfifo_fast, of the usual txqueuelen
     return [fields], link.notes
+
+
+def in_its_words(error: AckclockError, commands: list[str]) -> AckclockError:
+    """An error that names a key of the link, as one that names a command and its word."""
+    found = re.match(r"bottleneck\.([\w.]+) = .*?: (.*)", str(error))
+    if not found:
+        return error
+    key = found[1].rpartition(".")[2]
+    for command in reversed(commands):
+        for word in _WORDS.get(key, (key,)):
+            if word in command.split():
+                return AckclockError(f'"{command}": {word}: {found[2].partition("; write")[0]}')
+    return error
 
 
 def _head(words: Words) -> str:

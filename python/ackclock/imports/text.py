@@ -33,6 +33,9 @@ def scenario(lines: list[str], directory: Path = Path()) -> str:
     else:
         (link,), notes = tc.links(commands)
         fields = {"bottleneck": link}
-    made = Scenario.parse(USUAL | fields)
+    try:
+        made = Scenario.parse(USUAL | fields)
+    except AckclockError as error:
+        raise tc.in_its_words(error, commands) from None
     about = [f"# {each}" for each in [*commands, *notes]]
     return "\n".join([*about, made.to_toml()])

@@ -33,8 +33,6 @@ __all__ = ["HEADER_BYTES", "KERNEL", "Bottleneck", "Flow", "Scenario", "Session"
 
 #: What precedes the name of an algorithm of the kernel's own, which runs only there.
 KERNEL = "kernel:"
-#: Of a scenario file.
-MOST_BYTES = 16 << 20
 #: Sizes of queues that are several full packets.
 _FULL_PACKETS = {("fq", "quantum_bytes"): 2, ("fq", "initial_quantum_bytes"): 10}
 #: The largest number in a route.
@@ -60,17 +58,13 @@ class Scenario(ScenarioKeys):
         Raises `AckclockError`, one line that names file, field, value and fix.
         """
         path = Path(path)
-        try:
-            with path.open("rb") as file:
-                data = file.read(MOST_BYTES + 1)
-        except OSError as error:
-            raise AckclockError(f"{path}: {toml_file.why_unreadable(path, error)}") from None
-        if len(data) > MOST_BYTES:
-            raise AckclockError(f"{path}: has more than 16 MB; name a scenario file (TOML)")
+        data = toml_file.content(path)
         return cls.from_text(data, source=str(path), directory=path.parent)
 
     @classmethod
-    def from_text(cls, text: str | bytes, *, source: str, directory: Path = Path()) -> Self:
+    def from_text(
+        cls, text: str | bytes, *, source: str, directory: str | PathLike[str] = ""
+    ) -> Self:
         """Reads the text of a scenario file; `source` names it in errors.
 
         Looks for an algorithm's C file in `directory`.
@@ -79,7 +73,7 @@ class Scenario(ScenarioKeys):
         fields = toml_file.read(text, source)
 
         def beside(path: str) -> str:
-            return str(directory / path)
+            return str(Path(directory) / path)
 
         _rename_files(fields, beside, lambda _, path: beside(path))
         return cls.parse(fields, source=f"{source}: ")

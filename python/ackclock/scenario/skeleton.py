@@ -9,6 +9,10 @@ from ackclock.base.errors import AckclockError
 
 #: What the kernel's TCP_CA_NAME_MAX leaves for a name.
 LONGEST = 15
+#: Words of C, which no structure of the file could have as its name.
+KEYWORDS = frozenset(
+    ["asm", "auto", "bool", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "false", "float", "for", "goto", "if", "inline", "int", "long", "main", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "true", "typedef", "typeof", "union", "unsigned", "void", "volatile", "while"]
+)
 #: The headers that every C file may use as they are (`algorithms/include`).
 CONTRACT = {
     "tcp_cc.h", "tcp_cc_types.h", "cc_kernel_headers.h",
@@ -92,6 +96,8 @@ def _check(name: str) -> None:
         problem = "use only a-z, 0-9 and _, with a letter first, like my_cc"
     elif len(name) > LONGEST:
         problem = f"has {len(name)} characters; the kernel takes {LONGEST}"
+    elif name in KEYWORDS:
+        problem = f"is a word of C; choose another, like my_{name}"
     elif name in {algorithm["name"] for algorithm in _core.algorithms()}:
         problem = "there is an algorithm of this name already; choose another"
     elif name.startswith(("tcp_", "cc_")):

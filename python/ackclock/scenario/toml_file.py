@@ -14,6 +14,9 @@ _LONG_KEY = re.compile(
     r"""(?<![\w\-."'\\])(?:(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){64}"""
 )
 
+#: The longest file that is read.
+MOST_BYTES = 16 << 20
+
 
 def why_unreadable(path: Path, error: OSError, what: str = "a scenario file") -> str:
     """Why a scenario file cannot be read, or `what` else it should be, and what to type."""
@@ -28,6 +31,18 @@ def why_unreadable(path: Path, error: OSError, what: str = "a scenario file") ->
             return f"no such file; did you mean {by_name[near[0]]}?"
         return f"no such file; give {what}"
     return f"cannot be read ({error.strerror})"
+
+
+def content(path: Path, what: str = "a scenario file") -> bytes:
+    """The bytes of a file; raises `AckclockError` that says what to give instead."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise AckclockError(f"{path}: {why_unreadable(path, error, what)}") from None
+    if len(data) > MOST_BYTES:
+        raise AckclockError(f"{path}: has more than 16 MB; name {what} (TOML)")
+    return data
 
 
 def read(text: str | bytes, source: str) -> dict[str, Any]:

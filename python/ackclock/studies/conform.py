@@ -1,6 +1,5 @@
 """Conformance as data: scenarios with assertions on the tables of their runs."""
 
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ import polars as pl
 from ackclock.base.errors import AckclockError
 from ackclock.results import tables
 from ackclock.results.result import Result, run
+from ackclock.scenario import toml_file
 from ackclock.scenario.scenario import Scenario
 
 #: The table of a file that holds its assertions, and the keys of each.
@@ -46,11 +46,7 @@ class Case:
     @classmethod
     def read(cls, path: Path) -> "Case":
         """Reads a file. Raises `AckclockError` that names file, key and fix."""
-        try:
-            fields = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise AckclockError(f"{path}: {reason}") from None
+        fields = toml_file.read(toml_file.content(path, "a case"), str(path))
         asserts = fields.pop(ASSERT, None)
         if not isinstance(asserts, list) or not asserts:
             raise AckclockError(f"{path}: has no [[{ASSERT}]]; add one with {', '.join(KEYS)}")

@@ -141,11 +141,7 @@ class Sweep:
         line that names file, field, value and fix.
         """
         path = Path(path)
-        try:
-            fields = toml_file.read(path.read_bytes(), str(path))
-        except OSError as error:
-            why = toml_file.why_unreadable(path, error, "a sweep file")
-            raise AckclockError(f"{path}: {why}") from None
+        fields = toml_file.read(toml_file.content(path, "a sweep file"), str(path))
         try:
             _check_keys(fields)
             scenario = Scenario.from_toml(path.parent / fields.pop("scenario"))

@@ -141,6 +141,10 @@ fn refused(text: &str) -> Option<(String, usize)> {
         let builtin = token.strip_prefix("__builtin_");
         let is_known = |name: &str| BUILTINS.contains(&name) || name.ends_with("_overflow");
         let is_ours = NAMES.contains(&token) || is_check(token);
+        let is_name = !token.starts_with(['"', '\'']);
+        if is_name && (!token.is_ascii() || token.contains('\\')) {
+            return Some((spelt(token), at));
+        }
         if builtin.is_some_and(|name| !is_known(name)) || token == "__declspec" || is_ours {
             return Some((token.into(), at));
         }
@@ -148,10 +152,27 @@ fn refused(text: &str) -> Option<(String, usize)> {
     None
 }
 
+/// A name as it was written: a preprocessor may give `z\U000000e9ro` for `zéro`.
+fn spelt(name: &str) -> String {
+    let mut parts = name.split('\\');
+    let mut spelt = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let digits = if part.starts_with('U') { 8 } else { 4 };
+        let code = part.get(1..=digits);
+        let letter = code
+            .and_then(|code| u32::from_str_radix(code, 16).ok())
+            .and_then(char::from_u32);
+        spelt.push(letter.unwrap_or('\\'));
+        spelt += part.get(1 + digits..).unwrap_or(part);
+    }
+    spelt
+}
+
 /// The next token: a word, a string, space, a line that begins with #, or one character.
 fn token(text: &str, begins_line: bool) -> &str {
     let bytes = text.as_bytes();
-    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b'$';
+    let is_word =
+        |byte: &u8| byte.is_ascii_alphanumeric() || b"_$\\".contains(byte) || !byte.is_ascii();
     let length = |taken: &dyn Fn(&u8) -> bool| bytes.iter().take_while(|byte| taken(byte)).count();
     let end = match bytes[0] {
         b'\n' => 1,
@@ -262,6 +283,9 @@ mod tests {
             ("a\n__builtin_frame_address(0)", "__builtin_frame_address"),
             ("a\n*(int __seg_fs *)8 = 1;", "__seg_fs"),
             ("a\nstatic void __asan_f(int *p) {", "__asan_f"),
+            ("a\nint f(void) { \"é\"; return zéro + 1; }", "zéro"),
+            ("a\nint z\\U000000e9ro = 1;", "zéro"),
+            ("a\nint \\u03b2 = 1;", "\u{3b2}"),
         ] {
             assert_eq!(refused(text), Some((word.into(), 1)), "{text}");
         }

@@ -85,6 +85,9 @@ impl<'a> Job<'a> {
             .at
             .extension()
             .is_some_and(|extension| extension == "c");
+        if metadata.is_dir() {
+            return Err(AlgorithmError::Directory { path: self.name() });
+        }
         if !is_c || !metadata.is_file() {
             return Err(AlgorithmError::NotC { path: self.name() });
         }
@@ -293,6 +296,13 @@ impl<'a> Job<'a> {
         let words = || allowed::first_refused(snapshot);
         match outside.or(raw).or_else(words) {
             None => Ok(()),
+            Some((word, file, line)) if !word.is_ascii() || word.contains('\\') => {
+                Err(AlgorithmError::NotAscii {
+                    path: self.shown(&file),
+                    line,
+                    word,
+                })
+            }
             Some((word, file, line)) => Err(AlgorithmError::NotAllowed {
                 path: self.shown(&file),
                 line,
@@ -520,7 +530,9 @@ impl<'a> Job<'a> {
 
     pub(crate) fn unreadable(&self, error: &io::Error) -> AlgorithmError {
         let reason = match error.kind() {
-            io::ErrorKind::NotFound => "there is no such file".into(),
+            io::ErrorKind::NotFound => {
+                "there is no such file; `ackclock new NAME` writes NAME.c".into()
+            }
             io::ErrorKind::PermissionDenied => "you may not read it".into(),
             _ => error.to_string(),
         };
