@@ -10,9 +10,12 @@ from ackclock.base.errors import AckclockError
 #: What the kernel's TCP_CA_NAME_MAX leaves for a name.
 LONGEST = 15
 #: Words of C, which no structure of the file could have as its name.
-KEYWORDS = frozenset(
-    ["asm", "auto", "bool", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "false", "float", "for", "goto", "if", "inline", "int", "long", "main", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "true", "typedef", "typeof", "union", "unsigned", "void", "volatile", "while"]
-)
+KEYWORDS = {
+    "asm", "auto", "bool", "break", "case", "char", "const", "continue", "default", "do", "double",
+    "else", "enum", "extern", "false", "float", "for", "goto", "if", "inline", "int", "long",
+    "main", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct",
+    "switch", "true", "typedef", "typeof", "union", "unsigned", "void", "volatile", "while",
+}  # fmt: skip
 #: The headers that every C file may use as they are (`algorithms/include`).
 CONTRACT = {
     "tcp_cc.h", "tcp_cc_types.h", "cc_kernel_headers.h",
