@@ -49,6 +49,7 @@ KINDS = {
 #: Fields that people write in another way than their name says: kind and type.
 OTHER_KINDS = {
     "Scenario.mss_bytes": ("Bytes", "int"),
+    "Flow.mss_bytes": ("Bytes", "int"),
     "Flow.size_bytes": ("Payload", "str"),
     "Bottleneck.buffer": ("Room", "str"),
     "Bottleneck.trace_ms": ("Trace", "str"),

@@ -253,6 +253,17 @@ def test_the_initial_window_of_a_route():
         assert linux.flows[column].to_list() == ours.flows[column].to_list(), column
 
 
+def test_segments_of_a_flow():
+    """The same packets: of 536, 1200 and 1448 bytes of payload."""
+    flows = [Flow(algorithm="cubic", mss=536), Flow(algorithm="cubic", start="300ms")]
+    flows.append(Flow(algorithm="reno", mss=1200, size="2MB", start="700ms"))
+    each = scenario(*flows, jitter="0s", duration="5s")
+    ours, linux = run(each), vlinux.run(each)
+    for column in ("sent_packets", "delivered_bytes", "retransmitted_packets"):
+        assert linux.flows[column].to_list() == ours.flows[column].to_list(), column
+    assert linux.flows["delivered_bytes"][0] % 536 == 0
+
+
 #: Algorithms and the highest rates of pacing, below, at and above what the link lets them have.
 PACED = {
     "beside a flow that does not pace": [("cubic", "20mbit"), ("cubic", None)],

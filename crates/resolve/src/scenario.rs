@@ -233,9 +233,16 @@ impl Scenario {
             return refuse("stop", stop, &fix);
         }
         // With room for one segment Linux offers no window that holds.
+        let mss = flow.number("mss").unwrap_or(self.mss);
+        if mss > self.mss {
+            let most = self.mss;
+            return Err(format!(
+                "{name}: mss = {mss}: choose at most the scenario's mss, {most}"
+            ));
+        }
         let rooms = [
-            ("receive_window", "two segments", 2 * self.mss),
-            ("send_buffer", "a segment", self.mss),
+            ("receive_window", "two segments", 2 * mss),
+            ("send_buffer", "a segment", mss),
         ];
         for (field, room, least) in rooms {
             let Some(size) = flow.text(field) else {
@@ -250,7 +257,7 @@ impl Scenario {
             }
         }
         if let Some(size) = flow.text("size") {
-            let canonical = Keys::kind(&flow.of, "size").canonical(&size.into(), self.mss);
+            let canonical = Keys::kind(&flow.of, "size").canonical(&size.into(), mss);
             if let Err(fix) = canonical {
                 return refuse("size", size, &fix);
             }
@@ -446,7 +453,8 @@ impl Scenario {
 
     /// A flow or session as in the canonical form.
     fn connection(&self, table: &Table) -> Result<Value, String> {
-        let mut fields = table.canonical(self.mss)?;
+        let mss = table.number("mss").unwrap_or(self.mss);
+        let mut fields = table.canonical(mss)?;
         fields.shift_remove("count");
         if fields["rtt_ns"].is_null() {
             let rtt_ns = ns(self.top.text("rtt"));

@@ -82,6 +82,8 @@ struct Ends {
     /// Segments of a finite flow, and payload of the last; otherwise `u64::MAX`.
     segments: u64,
     last_bytes: u32,
+    /// Payload of the others.
+    mss_bytes: u32,
     /// Window field of the receiver, and how far it is shifted.
     window: u16,
     shift: u8,
@@ -117,7 +119,6 @@ pub struct Capture<'a> {
     out: &'a mut dyn Write,
     interfaces: Interfaces,
     snaplen: u32,
-    mss_bytes: u32,
     ends: Vec<Ends>,
     waiting: BinaryHeap<Waiting>,
     told: u64,
@@ -139,6 +140,7 @@ impl<'a> Capture<'a> {
             let (window, shift) = window(flow.receive_window_bytes);
             Ends {
                 addresses: Addresses::of(number, session),
+                mss_bytes: scenario.mss_of(flow),
                 window,
                 shift,
                 ..Ends::default()
@@ -148,7 +150,6 @@ impl<'a> Capture<'a> {
             out,
             interfaces,
             snaplen: snaplen.clamp(LEAST_SNAPLEN, MOST_SNAPLEN),
-            mss_bytes: scenario.mss_bytes,
             ends: ends.collect(),
             waiting: BinaryHeap::new(),
             told: 0,
@@ -210,7 +211,7 @@ impl<'a> Capture<'a> {
         };
         let mut frame = self.frame(element, true, SYN | flags, field);
         frame.stamps = (stamp(sent_ns), 0);
-        frame.mss_and_shift = Some((self.mss_option(), MOST_SHIFT));
+        frame.mss_and_shift = Some((self.mss_option(element), MOST_SHIFT));
         self.see(at_ns, at, &frame);
     }
 
@@ -242,7 +243,7 @@ impl<'a> Capture<'a> {
         let mut frame = self.frame(element, false, SYN | ACK | flags, field);
         frame.window = window.min(u16::MAX.into()) as u16;
         (frame.ack, frame.stamps) = (1, stamps);
-        frame.mss_and_shift = Some((self.mss_option(), shift));
+        frame.mss_and_shift = Some((self.mss_option(element), shift));
         self.see(at_ns, at, &frame);
     }
 
@@ -297,7 +298,7 @@ impl<'a> Capture<'a> {
         let payload = if last {
             ends.last_bytes
         } else {
-            self.mss_bytes
+            ends.mss_bytes
         };
         let mut frame = self.frame(element, true, flags, marks.field);
         (frame.seq, frame.ack) = (self.sequence(element, segment), 1);
@@ -387,9 +388,9 @@ impl<'a> Capture<'a> {
     fn sequence(&self, element: usize, segment: u64) -> u32 {
         let ends = &self.ends[element];
         let bytes = if segment < ends.segments {
-            segment.wrapping_mul(self.mss_bytes.into())
+            segment.wrapping_mul(ends.mss_bytes.into())
         } else {
-            (segment - 1) * u64::from(self.mss_bytes) + u64::from(ends.last_bytes) + 1
+            (segment - 1) * u64::from(ends.mss_bytes) + u64::from(ends.last_bytes) + 1
         };
         (bytes + 1) as u32
     }
@@ -404,8 +405,8 @@ impl<'a> Capture<'a> {
     }
 
     /// The MSS option: without the timestamps that each packet has.
-    fn mss_option(&self) -> u16 {
-        (self.mss_bytes + frame::STAMPS_BYTES).min(u16::MAX.into()) as u16
+    fn mss_option(&self, element: usize) -> u16 {
+        (self.ends[element].mss_bytes + frame::STAMPS_BYTES).min(u16::MAX.into()) as u16
     }
 
     /// Keeps a packet until its time.

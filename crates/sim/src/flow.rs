@@ -144,6 +144,7 @@ impl<'a> Flow<'a> {
             EcnMode::Off if configured.algorithm().needs_ecn() => EcnMode::Classic,
             ecn => ecn,
         };
+        let packet_bytes = scenario.mss_of(flow) + scenario.header_bytes;
         let mut new = Self {
             number,
             session: session.map(Box::new),
@@ -164,8 +165,8 @@ impl<'a> Flow<'a> {
             application_ns: flow.stop_ns.unwrap_or(NEVER),
             next_timer_ns: NEVER,
             segments: u64::MAX,
-            packet_bytes: scenario.packet_bytes(),
-            last_packet_bytes: scenario.packet_bytes(),
+            packet_bytes,
+            last_packet_bytes: packet_bytes,
             ecn,
             // Hosts without noise tick at whole multiples of their tick.
             tick_phase_ns: match scenario.jitter_ns {
@@ -205,7 +206,7 @@ impl<'a> Flow<'a> {
             Some(_) => Phase::Guest(Box::default()),
         };
         if let Some(bytes) = size_bytes {
-            let mss = u64::from(scenario.mss_bytes);
+            let mss = u64::from(scenario.mss_of(self.scenario));
             self.segments = bytes.div_ceil(mss);
             let last_bytes = (bytes - (self.segments - 1) * mss) as u32;
             self.last_packet_bytes = scenario.header_bytes + last_bytes;

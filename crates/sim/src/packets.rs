@@ -13,12 +13,12 @@ pub(crate) struct Payload {
 }
 
 impl Payload {
-    /// Of so many segments, the last in a packet of so many bytes.
-    pub(crate) fn new(scenario: &Scenario, (segments, last_packet_bytes): (u64, u32)) -> Self {
+    /// Of so many segments, in packets of so many bytes, and the last.
+    pub(crate) fn new(scenario: &Scenario, (segments, bytes, last): (u64, u32, u32)) -> Self {
         Self {
             segments,
-            mss_bytes: scenario.mss_bytes.into(),
-            last_bytes: (last_packet_bytes - scenario.header_bytes).into(),
+            mss_bytes: (bytes - scenario.header_bytes).into(),
+            last_bytes: (last - scenario.header_bytes).into(),
         }
     }
 

@@ -172,7 +172,7 @@ fn begin(prepared: &Prepared) -> Value {
     let flows: Vec<_> = scenario
         .flows
         .iter()
-        .map(|flow| told(prepared, flow))
+        .map(|flow| told(prepared, scenario, flow))
         .collect();
     let is_back = |flow: &Flow| flow.direction != Direction::Forward;
     let goes_back = scenario.flows.iter().any(is_back);
@@ -180,14 +180,13 @@ fn begin(prepared: &Prepared) -> Value {
         "kind": "begin",
         "flows": flows,
         "duration_us": scenario.duration_ns / 1000,
-        "mss_bytes": scenario.mss_bytes,
         "sample_interval_us": scenario.sample_interval_ns / 1000,
         "queues": 1 + scenario.links.len() + usize::from(goes_back),
         "backend": "sim",
     })
 }
 
-fn told(prepared: &Prepared, flow: &Flow) -> Value {
+fn told(prepared: &Prepared, scenario: &Scenario, flow: &Flow) -> Value {
     let configured = &prepared.algorithms()[&flow.algorithm];
     json!({
         "spec": flow.algorithm,
@@ -195,6 +194,7 @@ fn told(prepared: &Prepared, flow: &Flow) -> Value {
         "values": describe::values(configured),
         "direction": flow.direction,
         "rtt_ns": flow.rtt_ns,
+        "mss_bytes": scenario.mss_of(flow),
         "size_bytes": flow.size_bytes,
         "stop_ns": flow.stop_ns,
     })

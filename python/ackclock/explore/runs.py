@@ -119,7 +119,7 @@ class Run:
             packets_per_s = curve.rate_per_s("delivered_packets", window, over_us)
             found += [
                 ("cwnd", number, curve.shown("cwnd_packets", window)),
-                ("throughput", number, packets_per_s * (self.about["mss_bytes"] * 8e-6)),
+                ("throughput", number, packets_per_s * (about["mss_bytes"] * 8e-6)),
                 ("rtt", number, np.where(rtt > 0, rtt, np.nan).astype("f4")),
             ]
         for number, curve in sorted(self.queues.items()):

@@ -23,7 +23,7 @@ from ackclock.hosts.limits import Limits
 from ackclock.hosts.streamed import GROWING
 from ackclock.hosts.testbed import Testbed
 from ackclock.hosts.threads import LOCAL, Local
-from ackclock.results import summary, tables
+from ackclock.results import measures, summary, tables
 from ackclock.results.result import from_engine
 from ackclock.scenario import snapshot
 from ackclock.store import entries
@@ -171,6 +171,7 @@ def about(manifest: dict[str, Any]) -> dict[str, Any]:
             "values": algorithms[flow["algorithm"]]["values"],
             "direction": flow.get("direction", "forward"),
             "rtt_ns": flow["rtt_ns"],
+            "mss_bytes": measures.mss_bytes(resolved, flow),
             "size_bytes": flow.get("size_bytes"),
             "stop_ns": flow.get("stop_ns"),
         }
@@ -179,7 +180,6 @@ def about(manifest: dict[str, Any]) -> dict[str, Any]:
     return {
         "flows": flows,
         "duration_us": resolved["duration_ns"] // 1000,
-        "mss_bytes": resolved["mss_bytes"],
         "sample_interval_us": resolved["sample_interval_ns"] // 1000,
         "queues": 1
         + len(resolved.get("links", ()))

@@ -7,7 +7,7 @@ import polars as pl
 
 from ackclock.estimates.repeats import AtLeast
 from ackclock.figures.experiment import as_row
-from ackclock.results import metrics
+from ackclock.results import measures, metrics
 from ackclock.results.result import Result
 
 #: What a run leaves out at its start, s.
@@ -211,7 +211,7 @@ def _frames(result: Result, start_s: float) -> tuple[float | None, float | None]
         samples = result.samples.filter(pl.col("flow") == number)
         delivered = samples["delivered_bytes"].to_numpy()
         times_us = samples["time_us"].to_numpy()
-        mss = resolved["mss_bytes"]
+        mss = measures.mss_bytes(resolved, flow)
         frame_bytes = -(-frames["size_bytes"] // mss) * mss
         written_us = np.arange(connected_us[0], end_us - 1e6, frames["every_ns"] / 1e3)
         ends = frame_bytes * np.arange(1, len(written_us) + 1)

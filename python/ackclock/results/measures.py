@@ -18,6 +18,11 @@ from ackclock.scenario.links import capacity_bits
 FEW = 16
 
 
+def mss_bytes(resolved: Mapping[str, Any], flow: Mapping[str, Any]) -> int:
+    """Payload of a full segment of a flow; both in canonical form."""
+    return int(flow.get("mss_bytes", resolved["mss_bytes"]))
+
+
 def capacity_bps(result: Result) -> float:
     """Payload that the bottleneck can carry, bit/s: its mean rate without the headers."""
     resolved = result.resolved

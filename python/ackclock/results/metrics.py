@@ -186,10 +186,10 @@ def until_completed(result: Result, samples: pl.DataFrame) -> pl.DataFrame:
 
 def _delivered_bits(result: Result, times_s: Array) -> Array:
     """Payload delivered until each time, bits; shape (flows, times)."""
-    mss_bits = 8 * result.resolved["mss_bytes"]
     by_flow = result.samples.partition_by("flow", as_dict=True)
     rows = []
-    for flow in result.flows["flow"]:
+    for flow, resolved in zip(result.flows["flow"], result.resolved["flows"], strict=True):
+        mss_bits = 8 * measures.mss_bytes(result.resolved, resolved)
         samples = by_flow.get((flow,), result.samples.clear())
         known = _from_zero(samples["time_us"], samples["delivered_packets"])
         rows.append(np.interp(times_s * 1e6, *known, right=np.nan) * mss_bits)

@@ -15,6 +15,7 @@ import polars as pl
 
 from ackclock.base.directory import replaced
 from ackclock.base.errors import AckclockError
+from ackclock.results import measures
 from ackclock.results.result import Result
 
 #: URI of the file's form, and of what the events are.
@@ -79,8 +80,8 @@ def _write(result: Result, out: IO[str]) -> None:
             },
         }
         out.write(",\n" * bool(number) + json.dumps(trace)[:-1] + ', "events": [\n')
-        mss_bytes = int(result.resolved["mss_bytes"])
-        for place, event in enumerate(_events(result, flow["flow"], mss_bytes)):
+        own = measures.mss_bytes(result.resolved, result.resolved["flows"][number])
+        for place, event in enumerate(_events(result, flow["flow"], own)):
             out.write(",\n" * bool(place) + json.dumps(event))
         out.write("\n]}")
     out.write("]}\n")

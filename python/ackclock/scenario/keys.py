@@ -111,6 +111,11 @@ class Flow(Model):
     send_buffer: Annotated[str, Size(1, 1_000_000_000_000_000)] | None = Field(
         None, description="Sender's buffer for unacknowledged data (default: no limit)."
     )
+    mss: Annotated[int, Bytes(64, 65_000)] | None = Field(
+        None,
+        description="Payload of a full segment in bytes, at most the scenario's `mss`, as from a "
+        "smaller MTU at both hosts (default: the scenario's `mss`).",
+    )
     initcwnd: Annotated[int, Integer(1, 1_000)] | None = Field(
         None,
         description="Packets of the initial window, as a route's `initcwnd` (default: 10; of "
@@ -208,6 +213,11 @@ class Session(Model):
     )
     send_buffer: Annotated[str, Size(1, 1_000_000_000_000_000)] | None = Field(
         None, description="Sender's buffer for unacknowledged data (default: no limit)."
+    )
+    mss: Annotated[int, Bytes(64, 65_000)] | None = Field(
+        None,
+        description="Payload of a full segment in bytes, at most the scenario's `mss`, as from a "
+        "smaller MTU at both hosts (default: the scenario's `mss`).",
     )
     initcwnd: Annotated[int, Integer(1, 1_000)] | None = Field(
         None,

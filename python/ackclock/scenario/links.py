@@ -1,4 +1,4 @@
-"""What the keys of a link must be together, and what a link can carry."""
+"""What the keys of a link, and of a flow, must be together, and what a link can carry."""
 
 from bisect import bisect_right
 from collections.abc import Mapping
@@ -8,7 +8,9 @@ from typing import Any
 from ackclock import _core
 from ackclock.base import units
 from ackclock.scenario import snapshot
+from ackclock.scenario.keys import Flow, Session
 from ackclock.scenario.link_keys import Bernoulli, Bottleneck, Outages, Red
+from ackclock.scenario.model import kind_of
 from ackclock.scenario.timeline import Steps
 
 #: IP bytes that an opportunity of a trace carries.
@@ -59,6 +61,28 @@ def check(prefix: str, link: Bottleneck, packet_bytes: int) -> None:
             f'{prefix}queue.max = "{queue.max}": is less than {queue.min}, the min; write at least '
             "that"
         )
+
+
+def check_sizes(name: str, flow: Flow | Session, most: int) -> None:
+    """Refuses segments above the scenario's, and sizes that have no room for them.
+
+    `most`: payload of the scenario's segments, bytes. Raises `ValueError`, as `check` does.
+    """
+    mss = flow.mss or most
+    if mss > most:
+        raise ValueError(f"{name}: mss = {mss}: choose at most the scenario's mss, {most}")
+    # With room for one segment Linux offers no window that holds.
+    two = ("receive_window", "two segments", 2 * mss)
+    for field, room, least in (two, ("send_buffer", "a segment", mss)):
+        size = getattr(flow, field)
+        if size is not None and units.size_bytes(size) < least:
+            fix = f"give room for {room}, at least {least}B"
+            raise ValueError(f'{name}: {field} = "{size}": {fix}')
+    if flow.size is not None:
+        try:
+            kind_of(type(flow), "size").canonical(flow.size, mss)
+        except ValueError as error:
+            raise ValueError(f'{name}: size = "{flow.size}": {error}') from None
 
 
 def _check_steps(prefix: str, link: Bottleneck) -> None:

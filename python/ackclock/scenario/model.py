@@ -72,7 +72,7 @@ def _canonical(value: Any, mss: int) -> Any:
         return [_canonical(each, mss) for each in value]
     if not isinstance(value, Model):
         return value
-    fields = value.canonical(mss)
+    fields = value.canonical(getattr(value, "mss", None) or mss)
     kind = fields.pop("kind", None)
     return fields if kind is None else {kind: fields} if fields else kind
 

@@ -26,6 +26,7 @@ from ackclock.scenario.keys import HEADER_BYTES, Flow, ScenarioKeys, Session
 from ackclock.scenario.kinds import Room
 from ackclock.scenario.link_keys import Bottleneck
 from ackclock.scenario.links import check as check_link
+from ackclock.scenario.links import check_sizes
 from ackclock.scenario.links import read as read_link
 from ackclock.scenario.model import TABLES, Model, brief, key_of, kind_of, models, toml
 
@@ -479,17 +480,7 @@ class Scenario(ScenarioKeys):
         if stop is not None and units.duration_ns(stop) <= latest_ns:
             spread = f" + {flow.start_spread}" if units.duration_ns(flow.start_spread) else ""
             refuse("stop", stop, f"must be more than {flow.start}{spread}, the start of the flow")
-        # With room for one segment Linux offers no window that holds.
-        two = ("receive_window", "two segments", 2 * self.mss)
-        for field, room, least in (two, ("send_buffer", "a segment", self.mss)):
-            size = getattr(flow, field)
-            if size is not None and units.size_bytes(size) < least:
-                refuse(field, size, f"give room for {room}, at least {least}B")
-        if flow.size is not None:
-            try:
-                kind_of(type(flow), "size").canonical(flow.size, self.mss)
-            except ValueError as error:
-                refuse("size", flow.size, str(error))
+        check_sizes(name, flow, self.mss)
 
     def _check_transfers(self, duration_ns: int) -> None:
         """Each takes a pause, a handshake and a round trip at least."""

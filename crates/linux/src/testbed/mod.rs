@@ -265,6 +265,14 @@ pub fn check(
         let fix = "applications on the kernel always have data; leave it out, or use the simulator";
         return refuse(&format!("flows[{flow}].writes"), "a list".into(), fix);
     }
+    if let Some(flow) = scenario
+        .flows
+        .iter()
+        .position(|flow| flow.mss_bytes.is_some())
+    {
+        let fix = "all flows on the kernel have one; leave it out, or use the simulator or vlinux";
+        return refuse(&format!("flows[{flow}].mss_bytes"), "a number".into(), fix);
+    }
     let has_window = |flow: &Flow| flow.initcwnd.is_some();
     if let Some(flow) = scenario.flows.iter().position(has_window) {
         let fix = "routes on the kernel have none; leave it out, or use the simulator or vlinux";

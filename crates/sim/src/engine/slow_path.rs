@@ -42,7 +42,7 @@ impl<W: Wire> Simulation<'_, W> {
                 acks.push(connection.sender.ack_row(now_ns, flow.number));
             }
             if let (Some(packets), None) = (&mut self.packets, &flow.session) {
-                let bytes = (flow.segments, flow.last_packet_bytes);
+                let bytes = (flow.segments, flow.packet_bytes, flow.last_packet_bytes);
                 let bytes = Payload::new(self.scenario, bytes);
                 let row = PacketRow::of(&connection.sender, now_ns, flow.number, bytes);
                 packets.push(row.of_ack(&ack, bytes));
@@ -96,7 +96,7 @@ impl<W: Wire> Simulation<'_, W> {
         let flow = &self.flows[element];
         match (&flow.phase, &flow.session) {
             (Phase::Open(connection), None) => {
-                let bytes = (flow.segments, flow.last_packet_bytes);
+                let bytes = (flow.segments, flow.packet_bytes, flow.last_packet_bytes);
                 let bytes = Payload::new(self.scenario, bytes);
                 let row = PacketRow::of(&connection.sender, now_ns, flow.number, bytes);
                 Some((row, bytes))

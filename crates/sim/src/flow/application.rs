@@ -44,7 +44,7 @@ impl Flow<'_> {
             (application.phase, application.next) = (begins, application.next + 1);
         }
         if let Some(phase) = application.phase {
-            let mss = u64::from(scenario.mss_bytes);
+            let mss = u64::from(scenario.mss_of(self.scenario));
             let segments = (phase.size_bytes).map_or(ENDLESS, |bytes| bytes.div_ceil(mss));
             application.waits = phase.pause_ns.is_some();
             application.ends = phase.is_once() && self.scenario.write(application.next).is_none();

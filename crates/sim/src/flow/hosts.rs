@@ -22,7 +22,7 @@ fn switches(scenario: &Scenario, flow: &scenario::Flow, long_way: bool) -> Switc
         reads: match scenario.reads {
             scenario::Reads::AtOnce => Reads::AtOnce,
             scenario::Reads::Bulk => Reads::Bulk {
-                segments: BULK_READ_BYTES.div_ceil(scenario.mss_bytes.into()),
+                segments: BULK_READ_BYTES.div_ceil(scenario.mss_of(flow).into()),
             },
         },
         long_way,
@@ -64,9 +64,10 @@ impl Flow<'_> {
         if self.configured.algorithm().reads_timestamps() {
             receiver.tell_departures();
         }
-        receiver.has_segments_of(scenario.mss_bytes);
+        let mss = scenario.mss_of(self.scenario);
+        receiver.has_segments_of(mss);
         if let Some(bytes) = self.scenario.receive_window_bytes {
-            receiver.offer_at_most(bytes / u64::from(scenario.mss_bytes), scenario.mss_bytes);
+            receiver.offer_at_most(bytes / u64::from(mss), mss);
         }
         match ecn {
             _ if self.scenario.hides == Hides::Marks => (),
@@ -107,7 +108,7 @@ impl Flow<'_> {
     }
 
     pub(super) fn initial_cwnd(&self, scenario: &Scenario) -> u32 {
-        let usual = self.kernel.initial_cwnd(scenario.mss_bytes);
+        let usual = self.kernel.initial_cwnd(scenario.mss_of(self.scenario));
         self.scenario.initcwnd.unwrap_or(usual)
     }
 
@@ -122,7 +123,7 @@ impl Flow<'_> {
                 hz: scenario.hz,
                 era: self.kernel.era,
                 random_seed: self.draws.as_mut().map_or(0, |draws| draws.cc.bits()),
-                mss_bytes: scenario.mss_bytes,
+                mss_bytes: scenario.mss_of(self.scenario),
                 initial_cwnd: self.initial_cwnd(scenario),
                 initial_ssthresh: ssthresh,
                 flow: self.number,
@@ -132,7 +133,7 @@ impl Flow<'_> {
 
     pub(super) fn establish(&mut self, scenario: &Scenario, handshake: Handshake) -> Sender {
         let cc = self.congestion_control(scenario);
-        let mss = u64::from(scenario.mss_bytes);
+        let mss = u64::from(scenario.mss_of(self.scenario));
         let in_segments = |bytes: Option<u64>| bytes.map_or(u64::MAX, |bytes| bytes / mss);
         let limits = FlowLimits {
             segments: self.segments,

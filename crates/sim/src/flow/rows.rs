@@ -11,7 +11,7 @@ use ackclock_net::schedule::NEVER;
 
 impl Flow<'_> {
     pub(super) fn delivered_bytes(&self, scenario: &Scenario, una: u64) -> u64 {
-        let whole = una * u64::from(scenario.mss_bytes);
+        let whole = una * u64::from(scenario.mss_of(self.scenario));
         if una < self.segments {
             whole
         } else {
@@ -78,7 +78,7 @@ impl Flow<'_> {
             (progress.sent, progress.acked) = (progress.sent + over, progress.acked + over);
         }
         if self.scenario.hides == Hides::Losses {
-            let hidden = self.tally().dropped_packets * u64::from(scenario.mss_bytes);
+            let hidden = self.tally().dropped_packets * u64::from(scenario.mss_of(self.scenario));
             progress.sent = progress.sent.saturating_sub(hidden);
             progress.acked = progress.acked.saturating_sub(hidden);
         }

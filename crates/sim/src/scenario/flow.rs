@@ -75,6 +75,12 @@ pub struct Flow {
     /// Sender's buffer for unacknowledged data (default: no limit).
     #[schemars(range(min = 1, max = MAX_LIMIT_BYTES))]
     pub send_buffer_bytes: Option<u64>,
+    /// Payload of a full segment in bytes, at most the scenario's `mss`, as from a smaller MTU at both
+    /// hosts (default: the scenario's `mss`).
+    // JSON leaves out none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 64, max = 65_000))]
+    pub mss_bytes: Option<u32>,
     /// Packets of the initial window, as a route's `initcwnd` (default: 10; of Linux 2.6 as RFC 3390).
     // JSON leaves out none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -249,6 +255,7 @@ impl Flow {
             size_bytes: None,
             receive_window_bytes: None,
             send_buffer_bytes: None,
+            mss_bytes: None,
             initcwnd: None,
             max_pacing_rate_bps: None,
             initial_ssthresh_packets: None,

@@ -217,4 +217,9 @@ impl Scenario {
     pub fn packet_bytes(&self) -> u32 {
         self.mss_bytes + self.header_bytes
     }
+
+    /// Payload of a full segment of a flow.
+    pub fn mss_of(&self, flow: &Flow) -> u32 {
+        flow.mss_bytes.unwrap_or(self.mss_bytes)
+    }
 }

@@ -44,6 +44,7 @@ impl Scenario {
         for (key, is_given) in [
             ("frames", flow.frames.is_some()),
             ("writes", !flow.writes.is_empty()),
+            ("mss_bytes", flow.mss_bytes.is_some()),
             ("initcwnd", flow.initcwnd.is_some()),
             ("max_pacing_rate_bps", flow.max_pacing_rate_bps.is_some()),
             ("send_buffer_bytes", flow.send_buffer_bytes.is_some()),

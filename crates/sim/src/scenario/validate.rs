@@ -213,7 +213,13 @@ impl Scenario {
                 &format!("stop after the flow has started: at least {first}"),
             )?;
         }
-        let mss = u64::from(self.mss_bytes);
+        let mss = u64::from(self.mss_of(flow));
+        check(
+            mss <= self.mss_bytes.into(),
+            &name("mss_bytes"),
+            mss.to_string(),
+            &format!("choose at most the scenario's mss, {}", self.mss_bytes),
+        )?;
         let (window, buffer) = (flow.receive_window_bytes, flow.send_buffer_bytes);
         for (field, limit, room, least) in [
             // With room for one Linux offers no window that holds (`__tcp_select_window`).

@@ -69,6 +69,8 @@ class Way(NamedTuple):
     back: tuple[int, ...]
     #: The initial window that its route has; none: Linux's own.
     initcwnd: int | None = None
+    #: The largest packet that its routes allow, bytes; none: that of the devices.
+    mtu: int | None = None
 
 
 class Step(NamedTuple):
@@ -126,7 +128,9 @@ class Network:
             back = tuple(flow.get("back") or ())
         ecn = flow.get("ecn")
         tcp_ecn = ACCURATE if ecn == "accurate" else int(bool(ecn))
-        return Way(flow["rtt_ns"], tcp_ecn, route, back, flow.get("initcwnd"))
+        mss, header = flow.get("mss_bytes"), self._canonical["header_bytes"]
+        mtu = None if mss is None else mss + header
+        return Way(flow["rtt_ns"], tcp_ecn, route, back, flow.get("initcwnd"), mtu)
 
     def sender(self, way: Way) -> str:
         """The namespace of the senders with that way."""
@@ -191,12 +195,12 @@ class Network:
         for number, way in enumerate(self._ways, 1):
             lines += self._hosts_of(number, way)
         # One ACK per packet is a route's own feature of Linux.
-        quick = "quickack 1" if self._canonical["delayed_ack_segments"] == 1 else ""
+        quick = 1 if self._canonical["delayed_ack_segments"] == 1 else None
         accurate = any(way.ecn == ACCURATE for way in self._ways)
         for space in receivers:
             answers = {"net/ipv4/tcp_ecn": ACCURATE} if accurate else {}
             own = _in(space, _settings(_HOST | answers))
-            lines += [_default_route(space, "receiver", quick), *own]
+            lines += [_route(space, "receiver", quickack=quick), *own]
         return "\n".join([*lines, *self._route_lines(), ""])
 
     def _hosts_of(self, number: int, way: Way) -> list[str]:
@@ -208,7 +212,7 @@ class Network:
         lines = [
             *self._pair(sender, "sender", HUB, f"r{number}"),
             f"ip -n {sender} addr add {self.address(way, 1)}/32 dev sender",
-            _default_route(sender, "sender", f"initcwnd {way.initcwnd}" if way.initcwnd else ""),
+            _route(sender, "sender", initcwnd=way.initcwnd, mtu=way.mtu),
             _delay(f"r{number}", way.rtt_ns - forth_ns),
             *_in(sender, _settings(_HOST | {"net/ipv4/tcp_ecn": way.ecn} | without)),
         ]
@@ -218,7 +222,10 @@ class Network:
             lines += self._pair(HUB, f"t{number}", receiver, "receiver")
         if forth_ns:
             lines.append(_delay(f"t{number}", forth_ns))
-        return [*lines, f"ip -n {receiver} addr add {self.address(way)}/32 dev receiver"]
+        lines.append(f"ip -n {receiver} addr add {self.address(way)}/32 dev receiver")
+        if way.mtu:
+            lines.append(_route(receiver, "receiver", self.address(way, 1), mtu=way.mtu))
+        return lines
 
     def _pair(self, space: str, device: str, peer: str, other: str) -> list[str]:
         """A veth pair that carries packets one by one."""
@@ -379,8 +386,9 @@ def _in(space: str, commands: list[str]) -> list[str]:
     return [f"ip netns exec {space} sh -e <<'END'", *commands, "END"]
 
 
-def _default_route(space: str, device: str, more: str = "") -> str:
-    return f"ip -n {space} route add default via {NEIGHBOUR} dev {device} onlink {more}".rstrip()
+def _route(space: str, device: str, to: str = "default", **features: int | None) -> str:
+    given = "".join(f" {name} {value}" for name, value in features.items() if value)
+    return f"ip -n {space} route add {to} via {NEIGHBOUR} dev {device} onlink{given}"
 
 
 def _tc(words: str) -> str:

@@ -202,7 +202,7 @@ def make(
     ]
     for number, (flow, start_ns) in enumerate(zip(canonical["flows"], starts_ns, strict=True), 1):
         guest.append(_flow(number, flow, start_ns, canonical, network, modules))
-        guest += _writes(flow, canonical["mss_bytes"])
+        guest += _writes(flow, measures.mss_bytes(canonical, flow))
     sessions = zip(canonical.get("sessions", ()), _core.connections(resolved), strict=True)
     for number, (session, (start_ns, draws)) in enumerate(sessions, len(starts_ns) + 1):
         flow = session["flow"] | {"size_bytes": None}
@@ -236,7 +236,7 @@ def _flow(
     modules: Mapping[str, str],
 ) -> str:
     name, way = modules[flow["algorithm"]], network.way(flow)
-    mss, buffer = canonical["mss_bytes"], flow.get("send_buffer_bytes")
+    mss, buffer = measures.mss_bytes(canonical, flow), flow.get("send_buffer_bytes")
     limit_bps = flow.get("max_pacing_rate_bps", 8 * ANY_RATE if canonical["pacing"] else None)
     fields: Sequence[object] = [
         number,

@@ -143,7 +143,7 @@ def read(
         check_complete(packets, sampled=array("samples", SAMPLE).size > 0)
         packets["time_ns"] -= _U64(base_ns)
         sizes = [
-            None if flow.size is None else units.payload(flow.size, scenario.mss)
+            None if flow.size is None else units.payload(flow.size, flow.mss or scenario.mss)
             for flow in scenario.flows
             for _ in range(flow.count)
         ]

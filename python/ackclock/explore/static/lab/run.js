@@ -47,9 +47,9 @@ export class Run {
   // Panel, number of the flow or queue, and values on the window's grid.
   *series(window) {
     const rising = (curves) => [...curves].sort(([one], [other]) => one - other);
-    const scale = Math.fround(this.about.mss_bytes * 8e-6); // packets → Mb
     for (const [number, curve] of rising(this.flows)) {
       const flow = this.about.flows[number - 1];
+      const scale = Math.fround(flow.mss_bytes * 8e-6); // packets → Mb
       const overUs = Math.max(flow.rtt_ns / 1000, 2 * this.about.sample_interval_us);
       yield ["cwnd", number, curve.shown("cwnd_packets", window)];
       yield ["throughput", number, curve.ratePerS("delivered_packets", window, overUs).map((each) => each * scale)];
