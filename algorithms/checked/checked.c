@@ -31,8 +31,7 @@ extern CC_HIDDEN __attribute__((weak)) const char __start_cc_ours[], __stop_cc_o
 #define OF_CSK(member) BYTES(CSK(member), SIZE(inet_connection_sock, member))
 #define OF_TP(member) BYTES(TP(member), SIZE(tcp_sock, member))
 static const u8 cc_may_write[sizeof(struct tcp_sock)] = {
-	/* icsk_ca_ops of a file in the kernel's form; the host sets params before each call. */
-	OF_SOCK(sk_host.params), OF_SOCK(sk_host.random), OF_SOCK(sk_host.is_reno),
+	OF_SOCK(sk_host.random), OF_SOCK(sk_host.is_reno),
 	OF_SOCK(sk_host.acks), OF_SOCK(sk_host.ack_ecn_flags), OF_SOCK(sk_host.ack_rcv_nxt),
 	OF_SOCK(sk_host.enters_cwr), OF_SOCK(sk_pacing_rate), OF_SOCK(sk_pacing_status),
 	OF_CSK(icsk_ack.pending), OF_CSK(icsk_ca_priv), OF_TP(snd_cwnd), OF_TP(snd_cwnd_cnt),
@@ -109,6 +108,13 @@ static COLD void store_elsewhere(struct cc_call *call, u64 at, u64 size, const c
 		return;
 	if (in_a_block(call, at, size))
 		return;
+	/* In the kernel's form icsk_ca_ops, else the parameters. */
+	if (inside(off, size, SOCK(sk_host.params), SIZE(sock, sk_host.params))) {
+		call->switched_at = pc;
+		if (call->may_switch)
+			return;
+		breach(call, pc, "icsk_ca_ops", " of its socket, which only init may write");
+	}
 	if (inside(at, size, (u64)call->sample, call->sample_size))
 		breach(call, pc, "", "writes to its sample, which is const");
 	if (inside(off, 1, CSK(icsk_guard), sizeof(u64)) ||
@@ -284,6 +290,7 @@ void cc_enter(struct sock *sk, bool has_private, const void *sample, u64 sample_
 	call->params = sk->sk_host.params;
 	call->sample = sample;
 	call->sample_size = sample_size;
+	call->may_switch = false;
 	/* Where the caller keeps what it needs when the hook returns. */
 	call->stack_end = (const char *)__builtin_frame_address(0) + sizeof(void *);
 }
@@ -294,6 +301,14 @@ void cc_own(const void *sk, const char *pc)
 
 	if (sk != call->sk)
 		breach(call, pc, "", "gives a helper a socket that is not its own");
+}
+
+void cc_not_ops(void)
+{
+	struct cc_call *call = CALL();
+
+	breach(call, call->switched_at, "icsk_ca_ops",
+	       " of its socket with what is no ops of the file");
 }
 
 void cc_not_given(const char *pc)

@@ -18,6 +18,8 @@ struct cc_call {
 	const char *stack_end;	/* the file's frames lie below */
 	/* A breach: where, what was touched, and what is wrong with that. */
 	const char *breach_at, *breach_of, *breach;
+	bool may_switch;	/* init of a file in the kernel's form runs: it may write icsk_ca_ops */
+	const char *switched_at;	/* where it did */
 };
 
 #define CC_HIDDEN __attribute__((visibility("hidden")))
@@ -43,6 +45,8 @@ static inline char *cc_thread(void)
 CC_HIDDEN void cc_enter(struct sock *sk, bool has_private, const void *sample, u64 sample_size);
 /* A breach at `pc` if it is not the socket of the hook that runs. */
 CC_HIDDEN void cc_own(const void *sk, const char *pc);
+/* A breach where icsk_ca_ops was written. */
+CC_HIDDEN void cc_not_ops(void);
 /* A breach at `pc`: a kfree of what no kzalloc gave. */
 CC_HIDDEN void cc_not_given(const char *pc);
 

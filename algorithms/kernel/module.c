@@ -56,7 +56,7 @@ static inline const struct tcp_congestion_ops *own_ops(const struct tcp_congesti
 	u64 off = (u64)ops - (u64)__ehdr_start;
 
 	if (off > (u64)(_end - __ehdr_start) - sizeof(*ops))
-		__builtin_trap();
+		cc_not_ops();
 	return ops;
 }
 #else
@@ -77,7 +77,16 @@ HOOK(void, in_ack_event, (struct sock *sk, u32 flags), sk, flags)
 HOOK(u32, min_tso_segs, (struct sock *sk), sk)
 HOOK(u32, undo_cwnd, (struct sock *sk), sk)
 HOOK(u32, sndbuf_expand, (struct sock *sk), sk)
-HOOK(void, init, (struct sock *sk), sk)
+
+static void hook_init(struct sock *sk)
+{
+	ENTER(sk, NO_SAMPLE);
+#ifdef CC_CHECKED
+	CC_CALL(cc_kernel_slot)->may_switch = true;
+#endif
+	OPS(sk)->init(sk);
+	(void)OPS(sk);
+}
 
 static void hook_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 {

@@ -17,6 +17,8 @@ struct Call {
     breach_at: *const u8,
     breach_of: *const c_char,
     breach: *const c_char,
+    may_switch: bool,
+    switched_at: *const u8,
 }
 
 unsafe extern "C" {

@@ -331,7 +331,10 @@ unsafe fn moment(tp: *const TcpSock, text: &mut [u8; MOMENT_BYTES]) -> &[u8] {
 
 fn explain(signal: c_int, address: usize, is_at_stack: bool, pc: usize) -> &'static str {
     match signal {
-        libc::SIGFPE => "divides by zero, which the kernel's BPF makes 0; test the divisor first",
+        libc::SIGFPE => {
+            "divides by zero, which the kernel's BPF makes 0, or the least integer by -1; \
+             test the divisor first"
+        }
         libc::SIGILL | libc::SIGABRT => "stops itself (undefined behaviour, or __builtin_trap)",
         _ if address == pc => "calls a function through a bad pointer",
         _ if is_at_stack => "runs out of stack; the kernel has 512 bytes of it and no recursion",
