@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import polars as pl
@@ -114,6 +115,28 @@ def test_nothing_is_left(number, tmp_path):
     wait_until(lambda: not on_hosts())
     assert status == {signal.SIGINT: 130, signal.SIGTERM: 130, signal.SIGKILL: -9}[number]
     assert (tmp_path / "out").exists() == (number == signal.SIGINT)
+
+
+def test_the_servers_data_and_a_link_that_kept_time_badly(tmp_path):
+    """The link carries what the client sends. An emulator that sleeps for 0.5 s says so: exit 3."""
+    begun = tmp_path / "begun"
+    sends = SERVER.replace("while", "c.sendall(bytes(3_000))\nwhile")
+    takes = (
+        "import os, socket, time, pathlib\n"
+        "c = socket.create_connection((os.environ['ACKCLOCK_SERVER'], 7000)); c.recv(3_000)\n"
+        f"pathlib.Path('{begun}').touch()\n"
+        "for _ in range(200): c.send(b'x'); time.sleep(0.005)"
+    )
+    words = [ACKCLOCK, "shell", LINK, "--listen", python(sends), "--", sys.executable, "-c", takes]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as running:
+        wait_until(begun.exists, running)
+        running.send_signal(signal.SIGSTOP)
+        time.sleep(0.5)
+        running.send_signal(signal.SIGCONT)
+        said = running.communicate()[1]
+    assert "link: was never busy enough to tell its rate; minimum RTT" in said
+    assert "INVALID: " in said
+    assert running.returncode == 3
 
 
 def test_refusals():

@@ -291,12 +291,14 @@ def shell_command(
         ackclock shell examples/shell_link.toml -o out/ping --pcapng ping.pcapng -- ping 10.0.0.2
         ackclock shell examples/shell_link.toml
 
-    The client is 10.0.0.1, the server 10.0.0.2. The exit code is that of the command. What the
-    link did is printed on standard error. -o writes the tables of docs/tables.md, with a flow for
-    each socket that sent data (docs/testbed.md).
+    The client is 10.0.0.1, the server 10.0.0.2. The link carries what the client sends; for a link
+    each way write direction = "reverse" in [[flow]]. The exit code is that of the command, or 3 if
+    it ends with 0 and the link kept time badly. What the link did is printed on standard error. -o
+    writes the tables of docs/tables.md, with a flow for each socket that sent data
+    (docs/testbed.md).
     """
     from ackclock import Scenario  # noqa: PLC0415 (slow to import)
-    from ackclock.cli.run import changed  # noqa: PLC0415 (slow to import)
+    from ackclock.cli.run import INVALID, changed  # noqa: PLC0415 (slow to import)
     from ackclock.hosts import shell  # noqa: PLC0415 (slow to import)
     from ackclock.results import summary  # noqa: PLC0415 (slow to import)
 
@@ -317,7 +319,8 @@ def shell_command(
         for file in (output, pcapng):
             if file is not None:
                 out.print(f"written: {file}")
-    raise typer.Exit(ran.status)
+    valid = ran.result.manifest["certificate"]["valid"]
+    raise typer.Exit(ran.status if ran.status or valid else INVALID)
 
 
 @app.command("explain", rich_help_panel=SCENARIOS)

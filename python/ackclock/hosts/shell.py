@@ -1,4 +1,4 @@
-"""Any programs on a scenario's links, in real time; `docs/shell.md` says how."""
+"""Any programs on a scenario's links, in real time; `docs/testbed.md` says how."""
 
 import ctypes
 import json

@@ -10,9 +10,16 @@ def shown(certificate: dict[str, Any]) -> list[str]:
         return "—" if value is None else format(value * scale, digits)
 
     lost = certificate["tun_dropped_packets"] + certificate["lost_elsewhere_packets"]
+    achieved_bps = certificate["achieved_rate_bps"]
+    ran = (
+        "was never busy enough to tell its rate"
+        if achieved_bps is None
+        else (
+            f"ran at {achieved_bps / 1e6:.3f} of {certificate['rate_bps'] / 1e6:g} Mb/s while busy"
+        )
+    )
     link = (
-        f"link: ran at {known(certificate['achieved_rate_bps'], 1e-6, '.3f')} of "
-        f"{certificate['rate_bps'] / 1e6:g} Mb/s while busy; minimum RTT "
+        f"link: {ran}; minimum RTT "
         f"{known(certificate['min_rtt_excess_us'], 1, '+.0f')} µs from nominal; "
         f"{lost} packets lost outside the links"
     )
