@@ -62,3 +62,5 @@ def test_an_archive_has_a_c_file_and_its_header(tmp_path, monkeypatch):
     original = found.asked[0].experiment.run(point, 1)
     theirs, ours = (simulate(each).manifest["trace_hash"] for each in (scenario, original))
     assert theirs == ours
+    assert scenario.key() == original.key()
+    assert scenario.key()[:12] in text

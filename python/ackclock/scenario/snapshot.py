@@ -7,6 +7,7 @@ its manifest and the run itself come from that one reading, whatever happens to 
 import functools
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -39,6 +40,8 @@ LONG_MS = 10
 LEAST_BPS, MOST_BPS = 1_000, 1_000_000_000_000
 #: What to do with another kind of file.
 IF_RATES = "; if these are rates, write them in rate_at, each with its time"
+#: The directory of a C file in a spec, and its name.
+_C_FILE = re.compile(r"^(?:[^@:]*/)?([^/@:]+\.c)(?=[@:]|$)")
 #: Modules that make a result of what the engine hands over.
 _RECORDERS = ("results/result.py", "results/tables.py")
 
@@ -241,9 +244,17 @@ def key_of(resolved: str, algorithms: Algorithms, version: str | None = None) ->
 
     That is the canonical scenario, the code of its algorithms (with the compiler and its flags
     where a user's file was compiled) and the version of what runs it and records it, the
-    simulator's engine unless told otherwise.
+    simulator's engine unless told otherwise. Of a C file the name counts, not how its path was
+    typed.
     """
     fingerprints = {spec: each["fingerprint"] for spec, each in algorithms.items()}
+    named = {spec: _C_FILE.sub(r"\1", spec, count=1) for spec in fingerprints}
+    code = {(named[spec], fingerprint) for spec, fingerprint in fingerprints.items()}
+    if len(code) == len({*named.values()}):  # else two files have one name
+        for spec in fingerprints:
+            written, name = (json.dumps(each, ensure_ascii=False) for each in (spec, named[spec]))
+            resolved = resolved.replace(written, name)
+        fingerprints = dict(code)
     version = _core.engine_version() if version is None else version
     parts = [resolved, json.dumps(fingerprints, sort_keys=True), version, _recorder()]
     return hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
