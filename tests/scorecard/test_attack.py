@@ -41,6 +41,7 @@ def test_bbr_takes_all_in_a_small_buffer():
     assert found.excess > 0.5
     assert found.trouble.buffer_bdp < 1
     assert [each.excess for each in heard[:-1]] == sorted(each.excess for each in heard[:-1])
+    assert [each.seeds for each in heard] == [1] * (len(heard) - 1) + [3]
 
 
 @pytest.mark.parametrize(

@@ -426,7 +426,9 @@ def attack_command(
                     most=tries,
                     executor=executor(jobs, None),
                     progress=progress,
-                    on_found=lambda each: err.print(f"{each.tried} scenarios: {_damage(each)}"),
+                    on_found=lambda each: err.print(
+                        f"{each.tried} scenarios: {_damage(each)} ({_runs(each)})"
+                    ),
                 )
             if linux is not None and not found.crash:
                 with progress_bar(f"on {on}"):
@@ -435,6 +437,10 @@ def attack_command(
             directory.fill(lambda partial: attack.write(found, partial))
         out.print(f"{attack.HURTS.get(hurt, hurt)}: {_damage(found)}")
         out.print(f"repeat it: ackclock run {path / attack.SCENARIO}\n\n{found.scenario.to_toml()}")
+
+
+def _runs(found: "Found") -> str:
+    return "one seed" if found.seeds == 1 else f"simplified, mean of {found.seeds} seeds"
 
 
 def _names(text: str) -> list[str]:

@@ -78,11 +78,13 @@ class Found:
     #: How many scenarios were tried.
     tried: int
     trouble: Trouble
-    #: Means over the seeds `SEEDS`.
+    #: Means over the first `seeds` of `SEEDS`.
     damage: float
     damage_of_other: float | None
     #: How it crashed, if it did.
     crash: str | None = None
+    #: 1 while the search goes on.
+    seeds: int = len(SEEDS)
 
     @property
     def scenario(self) -> Scenario:
@@ -187,7 +189,7 @@ def searched(
             top = int(np.argmax(scores))
             if best is None or scores[top] > best.excess:
                 worst = troubles[top]
-                best = _found(judge, seed, tried, worst, judged[top])
+                best = replace(_found(judge, seed, tried, worst, judged[top]), seeds=1)
                 yield best
             try:
                 genes = generations.send(scores)
@@ -317,7 +319,7 @@ def checked(found: Found, executor: Executor = LOCAL, seeds: Sequence[int] = SEE
         answers = _judged(*given, lambda _: None)
     with closing(answers):
         ((mine, other),) = answers
-    return replace(found, damage=mine, damage_of_other=other, crash=None)
+    return replace(found, damage=mine, damage_of_other=other, crash=None, seeds=len(seeds))
 
 
 def _judged(
@@ -353,7 +355,7 @@ def from_json(path: Path) -> Found:
             for key, value in fields["trouble"].items()
         }
         names = {each.name for each in dataclass_fields(Found)} - {"trouble"}
-        return Found(trouble=Trouble(**parts), **{key: fields[key] for key in names})
+        return Found(trouble=Trouble(**parts), **{key: fields[key] for key in names & {*fields}})
     except OSError as error:
         raise AckclockError(f"{path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError):
