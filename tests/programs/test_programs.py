@@ -42,6 +42,8 @@ def test_tools_take_a_text_and_tell_no_path():
     assert re.match(
         r"\./start\.c:21, function start_cong_avoid: divides by zero", failed["problem"]
     )
+    with pytest.raises(AckclockError, match=r"^the budget of 0 s ended; give more, or a shorter"):
+        server.run(SCENARIO.replace("5s", "10000s").format("reno"), budget_s=0)
     with pytest.raises(AckclockError, match="give the text of the C file"):
         server.evaluate("my_cc.c")
 

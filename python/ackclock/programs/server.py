@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import _core
+from ackclock.base import budget
 from ackclock.base.errors import AckclockError
 from ackclock.hosts.contained import contained
 from ackclock.programs.packages import missing
@@ -37,14 +38,19 @@ def list_algorithms() -> list[dict[str, Any]]:
     ]
 
 
-def run(scenario: str, c_file: str | None = None) -> dict[str, Any]:
+def run(scenario: str, c_file: str | None = None, budget_s: float = 60) -> dict[str, Any]:
     """Simulates a scenario, the text of a TOML file; returns what each flow got.
 
-    A flow with algorithm = "./candidate.c" runs `c_file`, the text of a C file.
+    A flow with algorithm = "./candidate.c" runs `c_file`, the text of a C file. A run that takes
+    longer than `budget_s` is an error.
     """
     with _file(c_file) as directory:
         given = Scenario.from_text(scenario, source="scenario", directory=directory)
-        (found,) = contained(_summed, given, progress=lambda _: None)
+        tell = budget.within(budget_s, lambda _: None)
+        try:
+            (found,) = contained(_summed, given, progress=tell)
+        except budget.LateError as late:
+            raise AckclockError(f"{late}; give more, or a shorter duration") from None
         return _without_path(found, str(directory / UNNAMED) + ".c")
 
 

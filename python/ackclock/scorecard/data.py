@@ -63,8 +63,6 @@ def evaluate(
             raise AckclockError(f'algorithm = {name!r}: write a text, like "cubic" or "my_cc.c"')
     if held_out is not None and not (isinstance(held_out, int) and held_out >= 0):
         raise AckclockError(f"held_out = {held_out!r}: write a whole number from 0, like 7")
-    if budget_s is not None and not (isinstance(budget_s, (int, float)) and budget_s >= 0):
-        raise AckclockError(f"budget_s = {budget_s!r}: write seconds from 0, like 60")
     if objective is not None and not callable(objective):
         raise AckclockError(f"objective = {objective!r}: give a function of the runs")
     asked = run.chosen(rows)

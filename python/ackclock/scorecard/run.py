@@ -1,7 +1,5 @@
 """Asks the questions of the scorecard, the cheap ones first."""
 
-import math
-import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -10,6 +8,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from ackclock.base import budget
 from ackclock.base.errors import AckclockError, AlgorithmError
 from ackclock.figures.experiment import Runs
 from ackclock.hosts.contained import contained
@@ -36,10 +35,6 @@ STAGES = ("compile", "contract", "links", "quick", "card", "held out")
 
 #: An address differs from process to process, and nothing else that a checked file can read does.
 NOT_REPEATED = "one run twice gives two results: does it use an address as a number, as in (u64)sk?"
-
-
-class _LateError(Exception):
-    """The budget is used up."""
 
 
 @dataclass(frozen=True)
@@ -135,13 +130,7 @@ class _Asking:
 
     def ask(self, parts: Sequence[_Part], budget_s: float | None) -> None:
         """Asks, until the algorithm fails or the budget is used up."""
-        until_s = math.inf if budget_s is None else time.monotonic() + budget_s
-
-        def tell(fraction: float) -> None:
-            if time.monotonic() > until_s:
-                raise _LateError
-            self.progress(fraction)
-
+        tell = budget.within(budget_s, self.progress)
         stage, part = "compile", None
         asked = [(each.question, each.quick) for each in parts]
         given = (self.algorithm, self.others, asked, self.cache, self.executor)
@@ -157,8 +146,8 @@ class _Asking:
                     self._take(part, next(tables))
                     if self.failed:
                         break
-            except _LateError:
-                self.stopped = f"the budget of {budget_s:g} s ended in the stage {stage}"
+            except budget.LateError as late:
+                self.stopped = f"{late} in the stage {stage}"
             except AlgorithmError as error:
                 if not _is_of(error, self.algorithm):
                     raise
