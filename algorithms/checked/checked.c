@@ -108,8 +108,8 @@ static COLD void store_elsewhere(struct cc_call *call, u64 at, u64 size, const c
 		return;
 	if (in_a_block(call, at, size))
 		return;
-	/* In the kernel's form icsk_ca_ops, else the parameters. */
-	if (inside(off, size, SOCK(sk_host.params), SIZE(sock, sk_host.params))) {
+	/* In the kernel's form it is icsk_ca_ops, and there are no hooks of ours; else the parameters. */
+	if (!cc_theirs.ssthresh && inside(off, size, SOCK(sk_host.params), SIZE(sock, sk_host.params))) {
 		call->switched_at = pc;
 		if (call->may_switch)
 			return;

@@ -185,6 +185,10 @@ fn a_name_of_the_linkers_and_a_file_without_end_give_one_line() {
             "#include \"/dev/zero\"",
             "the compiler needs more memory than 1024 MiB",
         ),
+        (
+            "static const u8 large[200 << 20] = {1};\nu8 y(u32 x);\nu8 y(u32 x) { return large[x]; }",
+            "the compiler writes more than 64 MiB; is a constant as large?",
+        ),
     ] {
         let file = file(&format!("{body}\n{hook}"));
         let message = refusal(&file);

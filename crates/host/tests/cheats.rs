@@ -73,7 +73,7 @@ const CHEATS: [(&str, &str); 26] = [
     ("tp->snd_cwnd = acked / ack;", "divides by zero"),
     ("u32 zero = acked - acked; tp->snd_cwnd = 20 + 5 / zero;", "divides by zero"),
     ("volatile s32 low = -2147483647 - 1, by = -1; tp->snd_cwnd = low / by;", "divides by zero, which the kernel's BPF makes 0, or the least integer by -1"),
-    ("sk->sk_host.params = (void *)0x1000;", "writes icsk_ca_ops of its socket, which only init may write"),
+    ("sk->sk_host.params = (void *)0x1000;", "writes to its socket where only the host may"),
     ("tp->snd_cwnd = *(volatile u32 *)(u64)ack;", "reads through a null pointer"),
     ("u32 here[4]; for (u32 i = 0; i < 8 + acked; i++) ((volatile u32 *)here)[i] = i; tp->snd_cwnd = here[ack & 3];", "writes"),
 ];

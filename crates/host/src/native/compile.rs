@@ -401,13 +401,26 @@ impl<'a> Job<'a> {
             let full = io::Error::from_raw_os_error(libc::ENOSPC);
             return self.cannot(&Scratch::explain(&full));
         }
-        if written.contains("out of memory") {
+        let mib = |bytes| bytes >> 20;
+        // The assembler's words, and gcc's of an assembler that a signal ended.
+        let large = ["File too large", "File size limit exceeded"];
+        let limit = if written.contains("out of memory") {
+            Some(format!(
+                "the compiler needs more memory than {} MiB; does the file include something endless?",
+                mib(compiler::MEMORY_LIMIT_BYTES)
+            ))
+        } else if large.iter().any(|words| written.contains(words)) {
+            Some(format!(
+                "the compiler writes more than {} MiB; is a constant as large?",
+                mib(compiler::FILE_LIMIT_BYTES)
+            ))
+        } else {
+            None
+        };
+        if let Some(errors) = limit {
             return AlgorithmError::DoesNotCompile {
                 path: self.name(),
-                errors: format!(
-                    "the compiler needs more memory than {} MiB; does the file include something endless?",
-                    compiler::MEMORY_LIMIT_BYTES >> 20
-                ),
+                errors,
             };
         }
         // gcc's words, for x86 and for Arm, where -mgeneral-regs-only leaves no register.

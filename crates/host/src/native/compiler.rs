@@ -38,7 +38,7 @@ const CLANGS: [&str; 8] = [
     "clang", "clang-21", "clang-20", "clang-19", "clang-18", "clang-17", "clang-16", "clang-14",
 ];
 /// Bytes of the largest file that a compiler may write.
-const FILE_LIMIT_BYTES: u64 = 64 << 20;
+pub(crate) const FILE_LIMIT_BYTES: u64 = 64 << 20;
 /// Seconds of CPU time and bytes of memory that a compiler may use for one file.
 const CPU_LIMIT_S: u64 = 30;
 pub(crate) const MEMORY_LIMIT_BYTES: u64 = 1 << 30;
