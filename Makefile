@@ -41,7 +41,7 @@ test-slow: NEEDED += clang libelf
 test: WANTED := clang libelf network
 check: WANTED := clang libelf lint
 # `make test-slow` hides nothing: a tool that is missing ends it.
-test-slow: NEEDED += wasm node network iperf3 chromium firefox tshark tcptrace
+test-slow: NEEDED += wasm node npm network iperf3 chromium firefox tshark tcptrace
 # What cargo can build here.
 CRATES = --workspace $(shell scripts/require.sh --check clang libelf || \
 	echo --exclude ackclock-linux --exclude ackclock-py-kernel)
@@ -78,7 +78,7 @@ test: $(VENV)/quic build $(VENV)/dev ## The tests of every crate and command (8 
 	@if scripts/require.sh --check clang wasm node; then $(MAKE) --no-print-directory --silent $(LAB); fi
 	@RUST="$(or $(RUST),$(CRATES))" PYTHON="$(PYTHON)" scripts/test.sh
 
-test-slow: $(VENV)/quic kernel lab $(VENV)/dev $(VENV)/ray $(VENV)/docs $(VENV)/programs ## The tests that take minutes each: browsers, virtual machines, real time (root)
+test-slow: $(VENV)/quic kernel lab $(VENV)/clang $(VENV)/dev $(VENV)/ray $(VENV)/docs $(VENV)/programs ## The tests that take minutes each: browsers, virtual machines, real time (root)
 	@RUST="$(or $(RUST),$(CRATES))" PYTHON="$(PYTHON)" scripts/test.sh slow
 
 test-fresh: ## `make demo` and `make test` in new Debian systems of many kinds (root); FRESH="root user"
@@ -174,7 +174,7 @@ lock: $(VENV)/uv ## Pin the Python packages anew, from pyproject.toml
 notebook: build ## Run docs/notebook.ipynb anew (seconds)
 	$(BIN)/python scripts/notebook.py
 
-site: build lab $(VENV)/dev $(VENV)/docs ## The documentation and the full report, in out/site (an hour of 2 cores, resumes; REPORT=--quick: minutes)
+site: build lab $(VENV)/clang $(VENV)/dev $(VENV)/docs ## The documentation and the full report, in out/site (an hour of 2 cores, resumes; REPORT=--quick: minutes)
 	@$(BIN)/ackclock report $(REPORT) -o out/report
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "written: out/site/index.html"
@@ -234,6 +234,11 @@ $(LAB): $(LAB_SOURCES) scripts/lab.sh
 	@scripts/require.sh cargo clang wasm
 	@echo "compiling the simulator for a browser: two minutes the first time"
 	@scripts/lab.sh
+
+# A user's own C file is compiled by it in the laboratory in a browser.
+$(VENV)/clang: scripts/clang.sh | tools
+	@scripts/require.sh npm
+	@scripts/clang.sh $@
 
 $(KERNEL): $(KERNEL_SOURCES)
 	@echo "compiling the kernel part: a minute the first time"

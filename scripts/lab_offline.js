@@ -14,8 +14,16 @@ addEventListener("activate", (event) => {
   event.waitUntil(others().then((names) => Promise.all(names.map((name) => caches.delete(name)))));
 });
 
-// One version of all files, or the network: a page never has files of two versions.
+// One version of all files, or the network: a page never has files of two versions. The C compiler is
+// kept when it was used.
 addEventListener("fetch", (event) => {
-  const answer = async () => (await (await caches.open(CACHE)).match(event.request, { ignoreSearch: true })) ?? fetch(event.request);
+  const answer = async () => {
+    const cache = await caches.open(CACHE);
+    const kept = await cache.match(event.request, { ignoreSearch: true });
+    if (kept) return kept;
+    const found = await fetch(event.request);
+    if (found.ok && event.request.url.includes("/clang/")) await cache.put(event.request, found.clone());
+    return found;
+  };
   if (event.request.method === "GET") event.respondWith(answer());
 });

@@ -23,6 +23,9 @@ from ackclock.scenario.scenario import name_in
 OFFLINE = Path(__file__).with_name("lab_offline.js")
 
 
+#: What `make site` and `make test-slow` fetch (scripts/clang.sh).
+CLANG = Path(sys.prefix, "clang")
+
 #: A browser loads no module from a file.
 AS_FILE = """<script>
 if (location.protocol === "file:") document.querySelector("#gallery .lead").textContent =
@@ -32,14 +35,22 @@ if (location.protocol === "file:") document.querySelector("#gallery .lead").text
 
 
 def write(directory: Path) -> None:
-    """Writes the page, what it is told at its start, and the C files that it shows."""
+    """Writes the page, what it is told at its start, and the C files that it shows.
+
+    With a C compiler for C files of one's own, where one was fetched.
+    """
     shutil.copytree(STATIC, directory / "static", dirs_exist_ok=True)
     (directory / "static" / "index.html").unlink()
     page = (STATIC / "index.html").read_text(encoding="utf-8")
     page = page.replace('<html lang="en">', '<html lang="en" data-side="lab">')
     page = page.replace("</html>", f"{AS_FILE}</html>")
     (directory / "index.html").write_text(page, encoding="utf-8")
-    told = about.without_server()
+    compiler = [CLANG / "bundle.js", *sorted(CLANG.glob("*.wasm.gz"))]
+    compiler = [path for path in compiler if path.exists()]
+    for path in compiler:
+        (directory / "clang").mkdir(exist_ok=True)
+        shutil.copy(path, directory / "clang")
+    told = about.without_server() | {"clang_bytes": sum(path.stat().st_size for path in compiler)}
     for name, what in {"about": told, "figures": figures.told()}.items():
         text = json.dumps(what, separators=(",", ":"))
         (directory / f"{name}.json").write_text(text, encoding="utf-8")
@@ -106,7 +117,8 @@ def _offline(directory: Path) -> str:
     for name, content in files.items():
         digest.update(f"{name}\0{len(content)}\0".encode() + content)
     text = OFFLINE.read_text(encoding="utf-8")
-    names = json.dumps(["./", *files], indent=1)
+    # The C compiler is kept when it was used.
+    names = json.dumps(["./", *(name for name in files if not name.startswith("clang/"))], indent=1)
     return text.replace("NAMES", names).replace("VERSION", digest.hexdigest())
 
 

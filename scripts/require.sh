@@ -45,7 +45,7 @@ present() {
 	firefox) has firefox-esr || has firefox ;;
 	ns2) has ns ;;
 	ns3) has c++ && has pkg-config && pkg-config --exists ns3-internet gsl ;;
-	clang | iperf3 | mmdebstrap | git | valgrind | tshark | tcptrace) has "$1" ;;
+	clang | npm | iperf3 | mmdebstrap | git | valgrind | tshark | tcptrace) has "$1" ;;
 	*) echo "require.sh does not know the tool $1" >&2; exit 2 ;;
 	esac
 }
@@ -93,7 +93,7 @@ without() {
 	lint) echo "Rust's format and lints are not checked" ;;
 	network) echo "the kernel part is not tested" ;;
 	iperf3) echo "a deployed algorithm is not tested with iperf3" ;;
-	wasm | node) echo "the laboratory in a browser is not tested" ;;
+	wasm | node | npm) echo "the laboratory in a browser is not tested" ;;
 	chromium) echo "the pages are not tested in a browser" ;;
 	firefox) echo "the laboratory is not tested in Firefox" ;;
 	tshark | tcptrace) echo "captured packets are not tested" ;;

@@ -4,7 +4,7 @@
  * __asan_load4_noabort and its like (-fsanitize=kernel-address, without shadow memory); here is what
  * they allow. A load: the socket of this call, its parameters, the sample, the stack below the call,
  * the file's own constants and what kzalloc gave. A store: what the contract lets an algorithm write,
- * the stack and what kzalloc gave.
+ * the stack and what kzalloc gave. As WebAssembly the file has a memory of its own, which wasm.c fills.
  */
 #include "cc_call.h"
 
@@ -14,12 +14,37 @@ static long cc_slot CC_OURS = 1;
 static u64 cc_params_size CC_OURS = 1;
 static struct tcp_congestion_ops cc_theirs CC_OURS = { .flags = 1 };
 
+#define COLD __attribute__((cold, noinline))
+
+#ifdef __wasm__
+struct cc_call cc_current_hook;
+/* The linker's: where the file's constants begin, and where all that it was linked with ends. */
+extern CC_HIDDEN const char __global_base[], __data_end[];
+
+#define CALL() (&cc_current_hook)
+#define FILE_START __global_base
+#define FILE_END __data_end
+/* The frame of who called is above. */
+#define stack_pointer ((size_t)__builtin_frame_address(0))
+/* A frame ends where the one begins that called. */
+#define STACK_END __builtin_frame_address(0)
+#else
 /* The linker's: the file in memory, from its header to its end. */
 extern CC_HIDDEN const char __ehdr_start[], _end[];
 extern CC_HIDDEN __attribute__((weak)) const char __start_cc_ours[], __stop_cc_ours[];
 
 #define CALL() CC_CALL(cc_slot)
-#define COLD __attribute__((cold, noinline))
+#define FILE_START __ehdr_start
+#define FILE_END _end
+/* The stack pointer here: the frame of who called is above. */
+#ifdef __x86_64__
+register u64 stack_pointer __asm__("rsp");
+#else
+register u64 stack_pointer __asm__("sp");
+#endif
+/* Where the caller keeps what it needs when the hook returns. */
+#define STACK_END ((const char *)__builtin_frame_address(0) + sizeof(void *))
+#endif
 
 /* Bytes of a socket that an algorithm may write. */
 #define SOCK(member) __builtin_offsetof(struct tcp_sock, inet_conn.icsk_inet.sk.member)
@@ -102,10 +127,12 @@ static COLD void store_elsewhere(struct cc_call *call, u64 at, u64 size, const c
 {
 	u64 off = at - (u64)call->sk;
 
+#ifndef __wasm__
 	/* A variable of the file: module_init may write it, and later the page is read only. */
-	if (inside(at, size, (u64)__ehdr_start, _end - __ehdr_start) &&
+	if (inside(at, size, (u64)FILE_START, FILE_END - FILE_START) &&
 	    !(at + size > (u64)__start_cc_ours && at < (u64)__stop_cc_ours))
 		return;
+#endif
 	if (in_a_block(call, at, size))
 		return;
 	/* In the kernel's form it is icsk_ca_ops, and there are no hooks of ours; else the parameters. */
@@ -133,13 +160,6 @@ static COLD void store_elsewhere(struct cc_call *call, u64 at, u64 size, const c
 	breach(call, pc, "", "writes to memory that is not its own (a bad pointer or index)");
 }
 
-/* The stack pointer here: the frame of who called is above. */
-#ifdef __x86_64__
-register u64 stack_pointer __asm__("rsp");
-#else
-register u64 stack_pointer __asm__("sp");
-#endif
-
 static __attribute__((always_inline)) inline void load(u64 at, u64 size, const char *pc)
 {
 	struct cc_call *call = CALL();
@@ -148,7 +168,7 @@ static __attribute__((always_inline)) inline void load(u64 at, u64 size, const c
 	    inside(at, size, (u64)call->params, cc_params_size) ||
 	    inside(at, size, stack_pointer, (u64)call->stack_end - stack_pointer) ||
 	    inside(at, size, (u64)call->sample, call->sample_size) ||
-	    inside(at, size, (u64)__ehdr_start, _end - __ehdr_start))
+	    inside(at, size, (u64)FILE_START, FILE_END - FILE_START))
 		return;
 	load_elsewhere(call, at, size, pc);
 }
@@ -172,17 +192,16 @@ static __attribute__((always_inline)) inline void store(u64 at, u64 size, const 
 	store_elsewhere(call, at, size, pc);
 }
 
-#define PC ((const char *)__builtin_return_address(0))
 #define CHECKS(size)                                    \
-	CC_HIDDEN void __asan_load##size##_noabort(u64 at);  \
-	void __asan_load##size##_noabort(u64 at)             \
+	CC_HIDDEN void __asan_load##size##_noabort(size_t at);  \
+	void __asan_load##size##_noabort(size_t at)             \
 	{                                               \
-		load(at, size, PC);                     \
+		load(at, size, CC_PC);                     \
 	}                                               \
-	CC_HIDDEN void __asan_store##size##_noabort(u64 at); \
-	void __asan_store##size##_noabort(u64 at)            \
+	CC_HIDDEN void __asan_store##size##_noabort(size_t at); \
+	void __asan_store##size##_noabort(size_t at)            \
 	{                                               \
-		store(at, size, PC);                    \
+		store(at, size, CC_PC);                    \
 	}
 CHECKS(1)
 CHECKS(2)
@@ -190,18 +209,18 @@ CHECKS(4)
 CHECKS(8)
 CHECKS(16)
 
-CC_HIDDEN void __asan_loadN_noabort(u64 at, u64 size);
-void __asan_loadN_noabort(u64 at, u64 size)
+CC_HIDDEN void __asan_loadN_noabort(size_t at, size_t size);
+void __asan_loadN_noabort(size_t at, size_t size)
 {
 	if (size)
-		load(at, size, PC);
+		load(at, size, CC_PC);
 }
 
-CC_HIDDEN void __asan_storeN_noabort(u64 at, u64 size);
-void __asan_storeN_noabort(u64 at, u64 size)
+CC_HIDDEN void __asan_storeN_noabort(size_t at, size_t size);
+void __asan_storeN_noabort(size_t at, size_t size)
 {
 	if (size)
-		store(at, size, PC);
+		store(at, size, CC_PC);
 }
 
 CC_HIDDEN void __asan_handle_no_return(void);
@@ -209,18 +228,24 @@ void __asan_handle_no_return(void)
 {
 }
 
+#ifdef __wasm__
+/* What a frame must still have at its end; other systems have it for each process. */
+CC_HIDDEN extern size_t __stack_chk_guard;
+size_t __stack_chk_guard = 0x5af3c9d1;
+#endif
+
 /* Of -fstack-protector-all: a frame of the file was written over. */
 CC_HIDDEN void __stack_chk_fail(void);
 void __stack_chk_fail(void)
 {
-	breach(CALL(), PC, "", "writes beyond an array on its stack");
+	breach(CALL(), CC_PC, "", "writes beyond an array on its stack");
 }
 
 /* Of -fsanitize=integer-divide-by-zero: also what the compiler knows to be 0, and makes anything of. */
 CC_HIDDEN void __ubsan_handle_divrem_overflow_minimal(void);
 void __ubsan_handle_divrem_overflow_minimal(void)
 {
-	breach(CALL(), PC, "",
+	breach(CALL(), CC_PC, "",
 	       "divides by zero, which the kernel's BPF makes 0; test the divisor first");
 }
 
@@ -246,13 +271,13 @@ static void move(char *to, const char *from, size_t size, const char *pc)
 
 void *memcpy(void *to, const void *from, size_t size)
 {
-	move(to, from, size, PC);
+	move(to, from, size, CC_PC);
 	return to;
 }
 
 void *memmove(void *to, const void *from, size_t size)
 {
-	move(to, from, size, PC);
+	move(to, from, size, CC_PC);
 	return to;
 }
 
@@ -261,7 +286,7 @@ void *memset(void *to, int value, size_t size)
 	char *at = to;
 
 	if (size)
-		store((u64)to, size, PC);
+		store((u64)to, size, CC_PC);
 	for (size_t i = 0; i < size; i++)
 		at[i] = value;
 	return to;
@@ -272,8 +297,8 @@ int memcmp(const void *a, const void *b, size_t size)
 	const u8 *x = a, *y = b;
 
 	if (size) {
-		load((u64)a, size, PC);
-		load((u64)b, size, PC);
+		load((u64)a, size, CC_PC);
+		load((u64)b, size, CC_PC);
 	}
 	for (size_t i = 0; i < size; i++)
 		if (x[i] != y[i])
@@ -291,8 +316,7 @@ void cc_enter(struct sock *sk, bool has_private, const void *sample, u64 sample_
 	call->sample = sample;
 	call->sample_size = sample_size;
 	call->may_switch = false;
-	/* Where the caller keeps what it needs when the hook returns. */
-	call->stack_end = (const char *)__builtin_frame_address(0) + sizeof(void *);
+	call->stack_end = STACK_END;
 }
 
 void cc_own(const void *sk, const char *pc)
@@ -370,4 +394,4 @@ __attribute__((visibility("default"))) const struct cc_checked {
 	void (*prepare)(long current_slot, u64 cc_params_size);
 	void (*hooks)(const struct tcp_congestion_ops *of, struct tcp_congestion_ops *into);
 	const char *start, *end;
-} cc_checked = { prepare, hooks, __ehdr_start, _end };
+} cc_checked = { prepare, hooks, FILE_START, FILE_END };

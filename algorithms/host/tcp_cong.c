@@ -8,7 +8,7 @@
 
 /* A file that is not trusted gives its own socket to them, and no other. */
 #ifdef CC_CHECKED
-#define OWN(sk) cc_own(sk, (const char *)__builtin_return_address(0))
+#define OWN(sk) cc_own(sk, CC_PC)
 #else
 #define OWN(sk) ((void)0)
 #endif

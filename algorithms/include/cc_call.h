@@ -22,6 +22,13 @@ struct cc_call {
 	const char *switched_at;	/* where it did */
 };
 
+/* Where the caller is. A WebAssembly module does not know; its host does. */
+#ifdef __wasm__
+#define CC_PC NULL
+#else
+#define CC_PC ((const char *)__builtin_return_address(0))
+#endif
+
 #define CC_HIDDEN __attribute__((visibility("hidden")))
 /* What no code of a file may write, not even module_init. */
 #define CC_OURS __attribute__((section("cc_ours")))

@@ -18,9 +18,13 @@ fn main() {
     let mut support = files(&root.join("include"), |name| name.ends_with(".h"));
     support.extend(files(&root.join("host"), |name| name.ends_with(".c")));
     let kernel = tree(&root.join("kernel"));
-    let checked = root.join("checked/checked.c");
-    println!("cargo:rerun-if-changed={}", checked.display());
-    for file in algorithms.iter().chain(&support).chain(&kernel) {
+    let checked = files(&root.join("checked"), |_| true);
+    for file in algorithms
+        .iter()
+        .chain(&support)
+        .chain(&kernel)
+        .chain(&checked)
+    {
         println!("cargo:rerun-if-changed={}", file.display());
     }
 
@@ -88,6 +92,12 @@ fn main() {
     list(&mut registry, "pub static KERNEL_SUPPORT", &kernel, &root);
     writeln!(
         registry,
+        "/// The same of what is linked to a file that is checked."
+    )
+    .unwrap();
+    list(&mut registry, "pub static CHECKED_SUPPORT", &checked, &root);
+    writeln!(
+        registry,
         "/// What is linked to a user's file that is not trusted; nothing where files cannot be checked.\n\
          pub(crate) static CHECKED: &[&[u8]] = &["
     )
@@ -95,9 +105,10 @@ fn main() {
     for object in objects {
         writeln!(registry, "    include_bytes!({object:?}),").unwrap();
     }
+    let text = root.join("checked/checked.c");
     writeln!(
         registry,
-        "];\npub(crate) const CHECKED_TEXT: &str = include_str!({checked:?});"
+        "];\npub(crate) const CHECKED_TEXT: &str = include_str!({text:?});"
     )
     .unwrap();
     let out = Path::new(&env::var("OUT_DIR").unwrap()).join("registry.rs");

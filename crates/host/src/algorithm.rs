@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::checked;
 use crate::library::Loaded;
-use crate::module::{self, Module};
+use crate::module::{self, Declared, Module};
 use crate::param::{stored, Param, Preset};
 use crate::sock::{
     TcpCongestionOps, TCP_CONG_ECT_1_NEGOTIATION, TCP_CONG_NEEDS_ACCECN, TCP_CONG_NEEDS_ECN,
@@ -273,6 +273,11 @@ impl Algorithm {
         self.0.kernel.is_some()
     }
 
+    /// The number of a user's file where the page runs it.
+    pub(crate) fn guest(&self) -> u32 {
+        self.0.library.as_ref().map_or(0, Loaded::guest)
+    }
+
     #[inline]
     pub(crate) fn kernel_form(&self) -> Option<&dyn KernelForm> {
         self.0.kernel.as_deref()
@@ -322,6 +327,18 @@ impl Algorithm {
     ) -> Result<Self, AlgorithmError> {
         // SAFETY: the caller's; `library` lives until the end of this function.
         let declared = unsafe { module::read(module) };
+        Self::new(declared, source_path, sources, fingerprint, reads, library)
+    }
+
+    /// An algorithm of our dialect, of what its file declares.
+    pub(crate) fn new(
+        declared: Declared,
+        source_path: &str,
+        sources: Vec<Source>,
+        fingerprint: u64,
+        reads: Reads,
+        library: Option<Loaded>,
+    ) -> Result<Self, AlgorithmError> {
         let missing = |hook| AlgorithmError::MissingHook {
             algorithm: declared.name.clone(),
             path: source_path.into(),

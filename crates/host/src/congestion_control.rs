@@ -173,7 +173,8 @@ impl CongestionControl {
         }
         Self {
             socket: Guarded {
-                flow: host.flow.into(),
+                flow: host.flow,
+                guest: algorithm.guest(),
                 before: [GUARD; GUARD_WORDS],
                 tp,
                 after: [GUARD; GUARD_WORDS],

@@ -12,10 +12,23 @@ pub(crate) const GUARD: u64 = 0x5af3_c9d1_8e27_b604;
 #[derive(Debug)]
 pub(crate) struct Guarded {
     /// Number of the flow.
-    pub(crate) flow: u64,
+    pub(crate) flow: u32,
+    /// Number of the user's file where the page runs it.
+    pub(crate) guest: u32,
     pub(crate) before: [u64; GUARD_WORDS],
     pub(crate) tp: TcpSock,
     pub(crate) after: [u64; GUARD_WORDS],
+}
+
+impl Guarded {
+    /// # Safety
+    /// As of [`Moment::of`].
+    #[cfg(not(feature = "native"))]
+    pub(crate) unsafe fn guest(tp: *const TcpSock) -> u32 {
+        let before = offset_of!(Self, tp) - offset_of!(Self, guest);
+        // SAFETY: a hook gets the socket of a `Guarded`.
+        unsafe { *tp.byte_sub(before).cast::<u32>() }
+    }
 }
 
 /// What a hook's flow was when its file crashed.
@@ -33,7 +46,7 @@ impl Moment {
         // SAFETY: a hook gets the socket of a `Guarded`.
         unsafe {
             Self {
-                flow: *tp.byte_sub(before).cast::<u64>(),
+                flow: (*tp.byte_sub(before).cast::<u32>()).into(),
                 now_ns: (*tp).tcp_clock_cache,
                 cwnd: (*tp).snd_cwnd,
             }

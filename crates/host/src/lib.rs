@@ -33,12 +33,15 @@ mod configure;
 mod congestion_control;
 mod error;
 mod guarded;
+#[cfg(not(feature = "native"))]
+pub mod guest;
 mod kernel_program;
 pub mod layout;
 mod module;
 #[cfg(feature = "native")]
 mod native;
 mod param;
+mod places;
 #[cfg(not(feature = "native"))]
 mod plain;
 mod pool;
@@ -56,7 +59,7 @@ pub(crate) use native::{
     memory, scratch, source, thread_clock, translated, trust,
 };
 
-pub use algorithm::{Algorithm, Source, KERNEL_SUPPORT, SUPPORT};
+pub use algorithm::{Algorithm, Source, CHECKED_SUPPORT, KERNEL_SUPPORT, SUPPORT};
 pub use configure::Configured;
 pub use congestion_control::{CongestionControl, HostConfig};
 pub use error::AlgorithmError;

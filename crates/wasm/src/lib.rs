@@ -6,6 +6,9 @@
 //! One instance does one thing: memory never shrinks, and nothing is left of an instance that trapped.
 
 mod describe;
+// Where the whole workspace is built its host is the native one, which has no guests.
+#[cfg(target_arch = "wasm32")]
+mod guest;
 mod page;
 mod run;
 mod summary;
@@ -63,6 +66,53 @@ pub unsafe extern "C" fn resolve(text: *mut u8, len: usize, files: *mut u8, file
     // SAFETY: the caller's.
     let (text, files) = unsafe { (taken(text, len), taken(files, files_len)) };
     run::resolve(&text, &files);
+}
+
+/// Tells `compile`: the `files` that a user's C file is compiled with, by their paths, and the `flags` of
+/// clang for all files, and those of a user's (`user_flags`) besides.
+#[cfg(target_arch = "wasm32")]
+#[unsafe(no_mangle)]
+pub extern "C" fn compile() {
+    tell_panics();
+    guest::compile();
+}
+
+/// Tells `error` if the assembly that clang makes of the file `path` has what the kernel would refuse.
+///
+/// # Safety
+/// As of [`run_toml`].
+#[cfg(target_arch = "wasm32")]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn check(path: *mut u8, path_len: usize, text: *mut u8, len: usize) {
+    tell_panics();
+    // SAFETY: the caller's.
+    let (path, text) = unsafe { (taken(path, path_len), taken(text, len)) };
+    guest::check(&path, &text);
+}
+
+/// Adds a user's file: its `text`, and the `memory` of its module as it was linked, with where
+/// `cc_module` lies in it. Its number is the count of those that were added. Tells `error` if the file
+/// declares no algorithm.
+///
+/// # Safety
+/// `alloc` gave path, text and memory for their lengths, and no function has taken them.
+#[cfg(target_arch = "wasm32")]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn add(
+    path: *mut u8,
+    path_len: usize,
+    text: *mut u8,
+    len: usize,
+    memory: *mut u8,
+    memory_len: usize,
+    module: u32,
+) {
+    tell_panics();
+    // SAFETY: the caller's.
+    unsafe {
+        let memory = Box::from_raw(std::ptr::slice_from_raw_parts_mut(memory, memory_len));
+        guest::add(&taken(path, path_len), &taken(text, len), &memory, module);
+    }
 }
 
 /// Tells `about`: the algorithms with their parameters, and the names in the tables' columns.

@@ -7,6 +7,23 @@ use serde_json::{json, Map, Value};
 unsafe extern "C" {
     /// Takes a message: its head, in JSON. Not 0: the page wants the rows so far.
     fn tell(head: *const u8, len: usize) -> u32;
+    /// Calls a hook of a user's file, by its number: lengths of `params` and `block` are in words of
+    /// 32 and of 64 bits.
+    #[cfg(target_arch = "wasm32")]
+    pub fn hook(
+        guest: u32,
+        hook: u32,
+        socket: *mut u8,
+        socket_len: usize,
+        first: u32,
+        second: u32,
+        sample: *const u8,
+        sample_len: usize,
+        params: *const u32,
+        params_len: usize,
+        block: *mut u64,
+        block_len: usize,
+    ) -> u32;
 }
 
 /// Tells a message without columns: an object with a `kind`. Returns whether the page wants rows.

@@ -16,22 +16,10 @@ use crate::trust;
 const FLAGS: &str = include_str!("cflags.txt");
 /// No header of the system, no code but the objects (LTO), a return address for every call (crash.rs); and errors for what the
 /// kernel's build or its verifier would refuse. Other warnings are not errors.
-const REFUSED: &str = "-nostdinc -fno-lto -fno-optimize-sibling-calls -Werror=implicit-int \
-    -Werror=implicit-function-declaration \
-    -Werror=int-conversion -Werror=incompatible-pointer-types -Werror=return-type \
-    -Werror=uninitialized -Werror=div-by-zero -Werror=vla -Werror=frame-larger-than=8192 \
-    -Wno-builtin-macro-redefined -U__DATE__ -U__TIME__ -U__TIMESTAMP__ -U__BASE_FILE__";
+const REFUSED: &str = include_str!("refused.txt");
 /// Each load and store calls a function of algorithms/checked/checked.c.
 const CHECKS_OF_GCC: &str = include_str!("checks-gcc.txt");
-/// A division by what the compiler knows to be 0 gives anything, so each is checked. Not on Arm, where
-/// a division by 0 gives 0, as in BPF.
-#[cfg(target_arch = "x86_64")]
-const CHECKS_OF_CLANG: &str = concat!(
-    include_str!("checks-clang.txt"),
-    " -fsanitize=integer-divide-by-zero -fsanitize-recover=integer-divide-by-zero \
-     -Xclang -fsanitize-minimal-runtime"
-);
-#[cfg(not(target_arch = "x86_64"))]
+/// Also each division, as the compiler makes anything of one by what it knows to be 0.
 const CHECKS_OF_CLANG: &str = include_str!("checks-clang.txt");
 /// Where a clang may be.
 const CLANGS: [&str; 8] = [

@@ -39,6 +39,11 @@ impl Loaded {
         Ok(loaded)
     }
 
+    /// It runs in this very process: it has no number.
+    pub(crate) fn guest(&self) -> u32 {
+        0
+    }
+
     /// What CC_ALGORITHM defined, if the file has one.
     pub(crate) fn module(&self) -> Option<*const Module> {
         self.symbol(MODULE)

@@ -2,13 +2,10 @@
 //! check would see is refused. Checks stand at loads and stores, so a jump must lead where the compiler
 //! meant it to.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use crate::call::Range;
-
-/// A place in a file: the name that the compiler knows, and the line.
-type Place = (String, usize);
+use crate::places::{Place, Places};
 
 /// What is refused.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,38 +18,17 @@ pub(crate) enum Unseen {
 
 /// The first thing in the compiler's output that is refused.
 pub(crate) fn unseen(assembly: &str) -> Option<Unseen> {
-    let mut files: HashMap<&str, String> = HashMap::new();
-    let mut at = ("", 0);
-    let mut inline = false;
+    let mut places = Places::default();
     for line in assembly.lines() {
         let line = line.trim_start();
-        let place = || (files.get(at.0).cloned().unwrap_or_default(), at.1);
-        if let Some(rest) = line.strip_prefix(".file\t").or(line.strip_prefix(".file ")) {
-            let (number, name) = rest.split_once([' ', '\t']).unwrap_or((rest, ""));
-            let last = name.rsplit('"').nth(1);
-            files.insert(number, last.unwrap_or_default().to_string());
-        } else if let Some(rest) = line.strip_prefix(".loc\t").or(line.strip_prefix(".loc ")) {
-            let mut words = rest.split_whitespace();
-            let file = words.next().unwrap_or_default();
-            // Line 0: code of no line of its own.
-            if let Some(line @ 1..) = words.next().and_then(|line| line.parse().ok()) {
-                at = (file, line);
-            }
-        } else if line.starts_with("#APP")
-            || line.starts_with("//APP")
-            || line.starts_with("# InlineAsm Start")
-            || line.starts_with("# Start of file scope inline assembly")
-        {
-            inline = true;
-        } else if line.starts_with("#NO_APP")
-            || line.starts_with("//NO_APP")
-            || line.starts_with("# InlineAsm End")
-        {
-            inline = false;
-        } else if inline && !line.is_empty() && !line.starts_with('#') {
-            return Some(Unseen::Assembly(place()));
-        } else if is_indirect(line) {
-            return Some(Unseen::Indirect(place()));
+        if places.is_told(line) {
+            continue;
+        }
+        if places.is_inline(line) {
+            return Some(Unseen::Assembly(places.place()));
+        }
+        if is_indirect(line) {
+            return Some(Unseen::Indirect(places.place()));
         }
     }
     None

@@ -10,11 +10,12 @@ const $ = (selector) => document.querySelector(selector);
 const OWN = "my_cc.c";
 // The names of files to read begin so; the rest of the name is that of the algorithm.
 const BUILT_IN = "built-in ";
-// How a file of the user's is run: a page without a server has no compiler.
-const running = (name) =>
-  document.documentElement.dataset.side === "lab"
-    ? "This page has no C compiler: write here, and run it with `ackclock explore` or `ackclock run`."
-    : `Choose ${name} for a flow in the form; it is compiled when you run.`;
+// How a file of the user's is run: a page without a server may have no compiler.
+function running(name, { clang_bytes: bytes }) {
+  if (bytes === 0) return "This page has no C compiler: write here, and run it with `ackclock explore` or `ackclock run`.";
+  const once = bytes ? `; the first time this loads a C compiler of ${Math.ceil(bytes / 1e6)} MB` : "";
+  return `Choose ${name} for a flow in the form; it is compiled when you run${once}.`;
+}
 
 export class Code {
   // `files` are the user's, by name; `form` has the fields of the scenario; `opened` shows the tab, and
@@ -53,7 +54,7 @@ export class Code {
     $("#change").hidden = !reads || !sources.has(name);
     $("#code-hint").textContent = reads
       ? `${label(name, about)}, as the simulator and the kernel run it. "Change it" makes a copy of your own.`
-      : `Your algorithm. ${running(now)}`;
+      : `Your algorithm. ${running(now, about)}`;
     editor.readOnly = reads;
     if (reads && !sources.has(name)) sources.set(name, await source(name));
     if (select.value !== now) return; // another was chosen meanwhile

@@ -11,6 +11,11 @@ const MOST_ROWS = 12_000_000;
 const DRAWN = new Set(["samples", "queues", "events"]);
 // Time between two looks for what has changed.
 const LOOK_MS = 100;
+// A run with a C file tells of itself ten times a second, unless a hook does not return. So many looks
+// without a word end it, and a compiler is given so long.
+const MOST_SILENT = 100;
+const COMPILE_MS = 120_000;
+const KEPT_FILES = 20;
 
 const runs = new Map();
 const waiting = [];
@@ -19,6 +24,9 @@ const asked = new Map(); // number of a question to the reader → what takes it
 let reader; // the worker that reads scenarios
 let version = 0;
 let told; // what `about` told
+let say = () => {}; // shows a line to the user
+let compiler; // the worker that compiles C files
+const compiled = new Map(); // text of a C file, after its path → the promise of what it was compiled to
 let count = 0;
 
 async function fetched(path) {
@@ -43,12 +51,70 @@ export async function about() {
 
 const brokenDown = ({ message }) => `the run broke down: ${message || "the engine cannot be loaded"}`;
 
+// What the C files of a scenario were compiled to; a mistake in one is thrown. The rest of `files` are texts.
+async function guestsOf(files = {}) {
+  const own = Object.entries(files).filter(([name]) => told.clang_bytes && name.endsWith(".c"));
+  const found = await Promise.all(own.map(([name, text]) => compile(name, text)));
+  const wrong = found.find(({ error }) => error);
+  if (wrong) throw new Mistake(wrong.error);
+  return found;
+}
+
+// One file after the other.
+function compile(path, text) {
+  const key = `${path}\n${text}`;
+  if (!compiled.has(key)) {
+    const before = [...compiled.values()].at(-1);
+    const mine = Promise.resolve(before).then(() => compileNow(path, text));
+    compiled.set(key, mine);
+    mine.then(({ lost }) => lost && compiled.delete(key));
+    if (compiled.size > KEPT_FILES) compiled.delete(compiled.keys().next().value);
+  }
+  return compiled.get(key);
+}
+
+async function compileNow(path, text) {
+  compiler ??= new Worker(new URL("./lab/compile_worker.js", import.meta.url), { type: "module" });
+  const job = `compile${++count}`;
+  const ends = new AbortController();
+  const answer = await new Promise((take) => {
+    const of = { signal: ends.signal };
+    let timer;
+    const wait = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => take({ lost: true, error: `${path}: the compiler took longer than ${COMPILE_MS / 1000} s` }), COMPILE_MS);
+    };
+    ends.signal.addEventListener("abort", () => clearTimeout(timer));
+    compiler.addEventListener("message", ({ data }) => {
+      if (data.job !== job) return;
+      if (data.fetched === undefined) return take(data);
+      say(`Loading the C compiler: ${megabytes(data.fetched)} of ${megabytes(told.clang_bytes)} MB`);
+      wait();
+    }, of);
+    compiler.addEventListener("error", (event) => {
+      event.preventDefault();
+      take({ lost: true, error: `${path}: ${brokenDown(event)}` });
+    }, of);
+    wait();
+    compiler.postMessage({ job, path, text });
+  });
+  ends.abort();
+  if (answer.lost) {
+    compiler.terminate();
+    compiler = null;
+  }
+  return answer;
+}
+
+const megabytes = (bytes) => Math.ceil(bytes / 1e6);
+
 // The fields of a scenario; a mistake in it is thrown.
 export async function check({ toml, files }) {
+  const guests = await guestsOf(files);
   const job = `read${++count}`;
   const { kind, text, fields } = await new Promise((take) => {
     asked.set(job, take);
-    reader.postMessage({ job, toml, files, only: "resolve" });
+    reader.postMessage({ job, toml, files, guests, only: "resolve" });
   });
   asked.delete(job);
   if (kind === "error") throw new Mistake(text);
@@ -75,6 +141,7 @@ export async function start({ toml, files, on, title = "" }) {
   const found = [...runs.values()].find(same);
   if (found) return { id: found.id };
   const run = new Run(`run${++count}`, source, title.slice(0, 80), told.events);
+  run.guests = await guestsOf(files);
   runs.set(run.id, run);
   waiting.push(run);
   changed(run);
@@ -93,7 +160,7 @@ function next() {
       event.preventDefault();
       finish(run, "failed", brokenDown(event));
     };
-    run.worker.postMessage({ job: run.id, toml, files });
+    run.worker.postMessage({ job: run.id, toml, files, guests: run.guests });
     changed(run);
   }
   forget();
@@ -167,10 +234,21 @@ export async function judge() {
   throw new Failure("This page runs scenarios only: `ackclock explore` judges algorithms.");
 }
 
-// Calls `report` with what changes in the runs.
-export function listen(report) {
+// Ends a run whose C file does not return.
+function watch(run) {
+  run.silent = run.version === run.heard ? (run.silent ?? 0) + 1 : 0;
+  run.heard = run.version;
+  if (run.silent < MOST_SILENT) return;
+  const names = run.guests.map(({ path }) => path).join(", ");
+  finish(run, "failed", `${names}: a hook has not returned for ${(MOST_SILENT * LOOK_MS) / 1000} s: an endless loop?`);
+}
+
+// Calls `report` with what changes in the runs, and `line` with what to show to the user.
+export function listen(report, line) {
+  say = line;
   let seen = -1;
   const look = () => {
+    for (const run of runs.values()) if (run.state === "running" && run.guests.length && run.about.flows) watch(run);
     if (version === seen) return;
     const news = [...runs.values()].filter((run) => run.version > seen).map((run) => run.told());
     seen = version;

@@ -602,7 +602,7 @@ async function begin() {
       if (first_told) readLink(link);
       first_told = false;
     },
-    (closed) => note(closed ? "The page's server has ended. Start `ackclock explore` again." : "Connection lost; trying again."),
+    note,
   );
 }
 

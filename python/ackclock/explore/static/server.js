@@ -61,12 +61,12 @@ export async function view(runs, from, to, columns) {
 
 // Calls `changed` with what changes in the runs, until the page is left: as an EventSource, which
 // can name no token.
-export async function listen(changed, lost) {
+export async function listen(changed, say) {
   for (;;) {
     const answer = await fetch("/api/events", { headers: rights() }).catch(() => null);
-    if (answer && !answer.ok) return lost(true);
+    if (answer && !answer.ok) return say("The page's server has ended. Start `ackclock explore` again.");
     if (answer) await eachLine(answer.body, (line) => line.startsWith("data: ") && changed(JSON.parse(line.slice(6))));
-    lost(false);
+    say("Connection lost; trying again.");
     await new Promise((resolve) => setTimeout(resolve, 2000));
   }
 }

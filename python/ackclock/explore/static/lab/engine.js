@@ -1,6 +1,8 @@
 // The simulator in WebAssembly (crates/wasm), in a browser's worker and in Node. One instance does
 // one thing: its memory never shrinks, and an instance that trapped is of no use.
 
+import { Breach, Guest } from "./guest.js";
+
 const ARRAYS = { "<u4": Uint32Array, "|u1": Uint8Array };
 
 // 64-bit columns become doubles, which hold whole numbers up to 2^53 exactly: no time or count of a
@@ -17,10 +19,12 @@ function column(memory, type, at, length) {
 }
 
 // `module`: the compiled engine.wasm. `take(message)` gets each message, an object with its `kind`
-// and `columns` {name: typed array}; true asks for the rows so far.
+// and `columns` {name: typed array}; true asks for the rows so far. `guests` are the user's C files, as
+// compiler.js makes them.
 class Instance {
-  constructor(module, take) {
+  constructor(module, take, guests = []) {
     this.failed = null;
+    const added = [];
     const tell = (at, length) => {
       const { memory } = this.exports;
       const message = JSON.parse(new TextDecoder().decode(new Uint8Array(memory.buffer, at, length)));
@@ -29,15 +33,23 @@ class Instance {
       message.columns = Object.fromEntries(columns.map(([name, ...of]) => [name, column(memory.buffer, ...of)]));
       return take(message) ? 1 : 0;
     };
-    this.exports = new WebAssembly.Instance(module, { page: { tell } }).exports;
+    const hook = (number, ...rest) => added[number].hook(...rest);
+    this.exports = new WebAssembly.Instance(module, { page: { tell, hook } }).exports;
     this.take = take;
+    for (const file of guests) {
+      const guest = new Guest(this.exports, file);
+      added.push(guest);
+      this.call("add", file.path, file.text, guest.linked, guest.declared);
+    }
   }
 
-  // Calls a function with texts. What it does not survive is an error message, too.
-  call(name, ...texts) {
+  // Calls a function with texts, bytes and numbers. What it does not survive is an error message, too.
+  call(name, ...values) {
+    if (this.failed) return;
     try {
-      const given = texts.flatMap((text) => {
-        const bytes = new TextEncoder().encode(text);
+      const given = values.flatMap((value) => {
+        if (typeof value === "number") return [value];
+        const bytes = typeof value === "string" ? new TextEncoder().encode(value) : value;
         const at = this.exports.alloc(bytes.length);
         new Uint8Array(this.exports.memory.buffer, at, bytes.length).set(bytes);
         return [at, bytes.length];
@@ -46,6 +58,7 @@ class Instance {
     } catch (fault) {
       // A panic of Rust has told why; what the processor refuses has not.
       if (this.failed) return;
+      if (fault instanceof Breach) return void this.take({ kind: "error", text: fault.message, columns: {} });
       const full = this.exports.memory.buffer.byteLength > 3 * 2 ** 30 || fault instanceof RangeError;
       const why = full
         ? "the run needs more memory than a browser gives; sample less often, or use `ackclock run`"
@@ -55,22 +68,29 @@ class Instance {
   }
 }
 
-// The only message that a function tells.
-function answer(module, name, ...texts) {
+// The only message that a function tells, or null.
+function answer(module, guests, name, ...values) {
   let told = null;
-  new Instance(module, (message) => void (told = message)).call(name, ...texts);
+  new Instance(module, (message) => void (told = message), guests).call(name, ...values);
   return told;
 }
 
 // What is always the same: `algorithms`, as `_core.algorithms()` of Python, and the names that codes
 // of the tables' columns stand for, `tables.events.kind[2]`.
-export const describe = (module) => answer(module, "describe");
+export const describe = (module) => answer(module, [], "describe");
 
 // Reads a scenario in TOML: "resolved" with `scenario`, canonical JSON, and the `fields` of the text, or
-// "error". `files` are the texts of the files that its links name, by their paths.
-export const resolve = (module, toml, files = {}) => answer(module, "resolve", toml, JSON.stringify(files || {}));
+// "error". `files` are the texts of the files that its links name, by their paths; `guests` the C files of
+// its flows.
+export const resolve = (module, toml, files = {}, guests = []) => answer(module, guests, "resolve", toml, JSON.stringify(files || {}));
 
-// Runs a scenario, canonical JSON, the object of it, or {toml, files}, and gives `take` its messages: "begin", then
+// What clang compiles a user's C file with: `files`, `flags`, and `user_flags`.
+export const compiles = (module) => answer(module, [], "compile");
+
+// "error" if the assembly of a user's C file has what the kernel would refuse, or null.
+export const refusal = (module, path, assembly) => answer(module, [], "check", path, assembly);
+
+// Runs a scenario, canonical JSON, the object of it, or {toml, files, guests}, and gives `take` its messages: "begin", then
 // "samples", "queues", "events" and "progress", at last "end" or "error". Rows come ten times a second.
 export function run(module, scenario, take, interval_ms = 100) {
   let next_ms = 0;
@@ -81,7 +101,7 @@ export function run(module, scenario, take, interval_ms = 100) {
     next_ms = now_ms + interval_ms;
     take(message);
     return true;
-  });
+  }, scenario.guests);
   if (typeof scenario === "string") instance.call("run", scenario);
   else if (scenario.toml === undefined) instance.call("run", JSON.stringify(scenario));
   else instance.call("run_toml", scenario.toml, JSON.stringify(scenario.files || {}));

@@ -1,6 +1,6 @@
 // A worker of the page that runs scenarios. The page writes {job, scenario} or {job, toml, files}, and
 // gets the messages of engine.js with its `job` in each; with `only: "resolve"` only "resolved" or
-// "error". Whoever wants no more of a run ends the worker.
+// "error". `guests` are C files that compile_worker.js has compiled. Whoever wants no more of a run ends the worker.
 
 import { describe, resolve, run } from "./engine.js";
 
@@ -11,12 +11,12 @@ function send(job, message) {
   postMessage({ job, ...message }, buffers);
 }
 
-onmessage = async ({ data: { job, scenario, toml, files, only } }) => {
+onmessage = async ({ data: { job, scenario, toml, files, guests, only } }) => {
   try {
     const engine = await module;
-    if (only === "resolve") send(job, resolve(engine, toml, files));
+    if (only === "resolve") send(job, resolve(engine, toml, files, guests));
     else if (scenario === undefined && toml === undefined) send(job, describe(engine));
-    else run(engine, scenario ?? { toml, files }, (message) => send(job, message));
+    else run(engine, scenario ?? { toml, files, guests }, (message) => send(job, message));
   } catch (fault) {
     send(job, { kind: "error", text: `the simulator was not loaded: ${fault.message}` });
   }

@@ -1,0 +1,366 @@
+//! A user's file as a WebAssembly module: the page compiles it, and the module has a memory of its own,
+//! into which the page copies the socket for each hook (`algorithms/checked/wasm.c`).
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::{PoisonError, RwLock};
+
+use crate::algorithm::{fingerprint, Reads, CHECKED_SUPPORT, SUPPORT};
+use crate::guarded::Guarded;
+use crate::module::Declared;
+use crate::param::{Param, Preset};
+use crate::places::Places;
+use crate::sock::{AckSample, CaEvent, RateSample, TcpCongestionOps, TcpSock, HOOKS};
+use crate::{Algorithm, AlgorithmError, Source};
+
+/// What a file is compiled with: paths below `algorithms/`, and texts.
+pub fn support() -> impl Iterator<Item = (&'static str, &'static str)> {
+    SUPPORT.iter().chain(CHECKED_SUPPORT).copied()
+}
+
+/// Flags of clang for all files.
+pub fn flags() -> impl Iterator<Item = &'static str> {
+    let flags = include_str!("native/cflags.txt").split_whitespace();
+    // WebAssembly has neither other registers nor code that may lie anywhere.
+    let flags = flags.filter(|flag| !["-fPIC", "-mgeneral-regs-only"].contains(flag));
+    // Copies are calls, which are checked.
+    flags.chain("--target=wasm32-unknown-unknown -mcpu=mvp -nostdinc".split_whitespace())
+}
+
+/// Those of a user's file besides.
+pub fn flags_of_a_user() -> impl Iterator<Item = &'static str> {
+    let refused = include_str!("native/refused.txt").split_whitespace();
+    let checks = include_str!("native/checks-clang.txt").split_whitespace();
+    // The stack is the module's own, and small.
+    let unknown = |flag: &&str| flag.contains("frame-larger") || flag.contains("stack-clash");
+    let flags = refused.chain(checks).filter(move |flag| !unknown(flag));
+    // Clang does not offer its checks of addresses for WebAssembly, but makes them.
+    let flags = flags.flat_map(|flag| {
+        let is_hidden = flag.contains("kernel-address");
+        is_hidden.then_some("-Xclang").into_iter().chain([flag])
+    });
+    flags.chain(["-ftrivial-auto-var-init=zero", "-gline-tables-only"])
+}
+
+/// What a file may call besides its own functions.
+const GIVEN: [&str; 12] = [
+    "tcp_slow_start",
+    "tcp_cong_avoid_ai",
+    "tcp_reno_ssthresh",
+    "tcp_reno_cong_avoid",
+    "tcp_reno_undo_cwnd",
+    "tcp_reno_min_cwnd",
+    "__tcp_send_ack",
+    "cc_random",
+    "memcpy",
+    "memmove",
+    "memset",
+    "memcmp",
+];
+
+/// Refuses what the kernel would refuse, by the assembly that clang makes of the file `path`.
+///
+/// # Errors
+/// Inline assembly, a call through a pointer, floating point, a constructor, variables that can be
+/// written, or a call of a function that no host has.
+pub fn check(path: &str, assembly: &str) -> Result<(), AlgorithmError> {
+    let labels = assembly
+        .lines()
+        .filter(|line| !line.starts_with(['\t', ' ', '.']));
+    let labels = labels.filter_map(|line| Some(line.split_once(':')?.0));
+    let own: HashSet<_> = labels.collect();
+    let checks = ["__asan_", "__ubsan_", "__stack_chk_"];
+    let is_check = |name: &str| checks.iter().any(|check| name.starts_with(check));
+    let is_known = |name: &str| own.contains(name) || GIVEN.contains(&name) || is_check(name);
+    let (mut variables, mut unknown) = (Vec::new(), Vec::new());
+    let (mut places, mut section) = (Places::default(), "");
+    let path = || path.to_string();
+    for line in assembly.lines() {
+        let code = line.trim_start();
+        if places.is_told(code) {
+            continue;
+        }
+        let (_, line) = places.place();
+        if places.is_inline(code) {
+            return Err(AlgorithmError::InlineAssembly { path: path(), line });
+        }
+        let (word, rest) = code.split_once(['\t', ' ']).unwrap_or((code, ""));
+        match word {
+            "call_indirect" => return Err(AlgorithmError::IndirectCall { path: path(), line }),
+            "call" if !is_known(rest) && !unknown.contains(&rest) => unknown.push(rest),
+            ".section" => {
+                section = rest.split(',').next().unwrap_or_default();
+                let kinds = [".data.", ".bss.", ".tdata.", ".tbss."];
+                variables.extend(kinds.iter().find_map(|kind| section.strip_prefix(kind)));
+            }
+            // The checks of clang have one, which is empty.
+            ".int32" if section.starts_with(".init_array") && rest != "asan.module_ctor" => {
+                return Err(AlgorithmError::Constructor { path: path() });
+            }
+            _ if word.starts_with("f32.") || word.starts_with("f64.") => {
+                let place = format!(" (line {line})");
+                return Err(AlgorithmError::FloatingPoint {
+                    path: path(),
+                    place,
+                });
+            }
+            _ => (),
+        }
+    }
+    if !variables.is_empty() {
+        let variables = variables.join(", ");
+        return Err(AlgorithmError::MutableGlobals {
+            path: path(),
+            variables,
+        });
+    }
+    if !unknown.is_empty() {
+        let functions = unknown.join(", ");
+        return Err(AlgorithmError::UnknownFunction {
+            path: path(),
+            functions,
+        });
+    }
+    Ok(())
+}
+
+/// A hook that the page calls in the module of a file.
+pub struct Hook<'a> {
+    /// Number of the file, by the order in which they were added, from 0.
+    pub guest: u32,
+    /// Place of the hook in `struct tcp_congestion_ops`.
+    pub hook: u32,
+    /// The socket, which the hook may change.
+    pub socket: &'a mut TcpSock,
+    /// What it is given besides.
+    pub arguments: [u32; 2],
+    /// The sample that it is given; empty: none.
+    pub sample: &'a [u8],
+    /// The values of the parameters.
+    pub params: &'a [u32],
+    /// `CC_STORAGE` behind two words of the host's; empty: there is none.
+    pub block: &'a mut [u64],
+}
+
+/// Calls a hook, and returns what it returns.
+pub type Caller = fn(Hook<'_>) -> u32;
+
+struct Guest {
+    algorithm: Algorithm,
+    call: Caller,
+}
+
+static GUESTS: RwLock<Vec<Guest>> = RwLock::new(Vec::new());
+
+/// Adds a file: its text, and the memory of its module as it was linked, with where `cc_module` lies in
+/// it. From then on `path` is its algorithm.
+///
+/// # Errors
+/// It declares no usable algorithm.
+pub fn add(
+    path: &str,
+    text: &str,
+    memory: &[u8],
+    module: u32,
+    call: Caller,
+) -> Result<(), AlgorithmError> {
+    let path = path.to_string();
+    let Some(declared) = (Memory { bytes: memory }).declared(module) else {
+        return Err(AlgorithmError::NotAnAlgorithm { path });
+    };
+    let reads = Reads::of(|word| {
+        let is_part = |part: char| part.is_alphanumeric() || part == '_';
+        text.split(|part| !is_part(part)).any(|each| each == word)
+    });
+    let mut guests = GUESTS.write().unwrap_or_else(PoisonError::into_inner);
+    let number = u32::try_from(guests.len()).expect("a scenario names few files");
+    let source = Source {
+        path: path.clone().into(),
+        text: text.into(),
+    };
+    let (sources, fingerprint) = (vec![source], fingerprint(&[text]));
+    let loaded = Some(Loaded { number });
+    let algorithm = Algorithm::new(declared, &path, sources, fingerprint, reads, loaded)?;
+    guests.push(Guest { algorithm, call });
+    Ok(())
+}
+
+/// The algorithm of a file that was added.
+pub(crate) fn find(path: &Path) -> Result<Algorithm, AlgorithmError> {
+    let guests = GUESTS.read().unwrap_or_else(PoisonError::into_inner);
+    let mut added = guests.iter().map(|guest| &guest.algorithm);
+    let plain = |path: &'_ Path| path.strip_prefix("./").unwrap_or(path).to_owned();
+    let found = added.find(|added| plain(Path::new(added.source_path())) == plain(path));
+    let unknown = || AlgorithmError::BuiltInOnly {
+        path: path.display().to_string(),
+    };
+    found.cloned().ok_or_else(unknown)
+}
+
+/// The loaded code of a user's file.
+pub(crate) struct Loaded {
+    /// By the order in which files were added.
+    number: u32,
+}
+
+impl Loaded {
+    /// What the sockets of its flows carry.
+    pub(crate) fn guest(&self) -> u32 {
+        self.number
+    }
+}
+
+/// The memory of a module. No address in it is trusted: the file may have made it up.
+struct Memory<'a> {
+    bytes: &'a [u8],
+}
+
+impl Memory<'_> {
+    fn at(&self, at: u32, len: u32) -> Option<&[u8]> {
+        let end = at.checked_add(len)?;
+        self.bytes.get(at as usize..end as usize)
+    }
+
+    fn words<const N: usize>(&self, at: u32) -> Option<[u32; N]> {
+        let mut words = [0; N];
+        for (word, bytes) in words
+            .iter_mut()
+            .zip(self.at(at, 4 * N as u32)?.chunks_exact(4))
+        {
+            *word = u32::from_le_bytes(bytes.try_into().ok()?);
+        }
+        Some(words)
+    }
+
+    fn text(&self, at: u32) -> Option<String> {
+        let rest = self.bytes.get(at as usize..)?;
+        let end = rest.iter().position(|byte| *byte == 0)?;
+        Some(String::from_utf8_lossy(&rest[..end]).into_owned())
+    }
+
+    /// `struct cc_module`, whose pointers have 32 bits.
+    fn declared(&self, module: u32) -> Option<Declared> {
+        const WORDS: u32 = 4;
+        let [name, summary, params, presets, params_len, presets_len, storage_bytes] =
+            self.words(module)?;
+        let ops = module + 7 * WORDS;
+        let hooks: [u32; HOOKS] = self.words(ops)?;
+        let [flags] = self.words(ops + HOOKS as u32 * WORDS)?;
+        let written = self.at(ops + (HOOKS as u32 + 1) * WORDS, 16)?;
+        let param = |index: u32| {
+            let at = params.checked_add(index.checked_mul(6 * WORDS)?)?;
+            let [name, doc, default, min, max, scale] = self.words(at)?;
+            Some(Param {
+                name: self.text(name)?,
+                doc: self.text(doc)?,
+                default,
+                min,
+                max,
+                scale,
+                is_signed: false,
+            })
+        };
+        let preset = |index: u32| {
+            let at = presets.checked_add(index.checked_mul(3 * WORDS)?)?;
+            let [name, settings, doc] = self.words(at)?;
+            Some(Preset {
+                name: self.text(name)?,
+                settings: self.text(settings)?,
+                doc: self.text(doc)?,
+            })
+        };
+        let [storage_bytes] = self.words(storage_bytes)?;
+        Some(Declared {
+            name: self.text(name)?,
+            summary: self.text(summary)?,
+            params: (0..params_len).map(param).collect::<Option<_>>()?,
+            presets: (0..presets_len).map(preset).collect::<Option<_>>()?,
+            storage_bytes,
+            ops: TcpCongestionOps {
+                flags,
+                name: written.try_into().ok()?,
+                ..those(&hooks)
+            },
+        })
+    }
+}
+
+/// Calls a hook of the socket's file.
+///
+/// # Safety
+/// `sk` is what a hook gets: the socket of a [`Guarded`], with its parameters and its block. Nothing
+/// else refers to them during the call.
+unsafe fn call(sk: *mut TcpSock, hook: u32, arguments: [u32; 2], sample: *const [u8]) -> u32 {
+    // SAFETY: the caller's. A block begins with the next one and its size (CongestionControl::new).
+    unsafe {
+        let number = Guarded::guest(sk);
+        let guests = GUESTS.read().unwrap_or_else(PoisonError::into_inner);
+        let guest = &guests[number as usize];
+        let host = (*sk).inet_conn.sk.sk_host.clone();
+        let params = guest.algorithm.params().len();
+        let block: &mut [u64] = match host.blocks.cast::<u64>() {
+            none if none.is_null() => &mut [],
+            block => {
+                let words = 2 + (*block.add(1)).div_ceil(8) as usize;
+                std::slice::from_raw_parts_mut(block, words)
+            }
+        };
+        let returned = (guest.call)(Hook {
+            guest: number,
+            hook,
+            socket: &mut *sk,
+            arguments,
+            sample: &*sample,
+            params: std::slice::from_raw_parts(host.params.cast(), params),
+            block,
+        });
+        // In the module's memory they have other addresses.
+        (*sk).inet_conn.sk.sk_host.params = host.params;
+        (*sk).inet_conn.sk.sk_host.blocks = host.blocks;
+        returned
+    }
+}
+
+const NO_SAMPLE: *const [u8] = &[];
+
+fn bytes<T>(sample: *const T) -> *const [u8] {
+    std::ptr::slice_from_raw_parts(sample.cast(), size_of::<T>())
+}
+
+/// The hooks that call those of a module: 0 is none.
+fn those(hooks: &[u32; HOOKS]) -> TcpCongestionOps {
+    macro_rules! hook {
+        ($number:literal, ($($name:ident: $type:ty),*), $first:expr, $second:expr, $sample:expr) => {{
+            unsafe extern "C" fn hook(sk: *mut TcpSock $(, $name: $type)*) {
+                // SAFETY: it is called as a hook.
+                unsafe { call(sk, $number, [$first, $second], $sample) };
+            }
+            (hooks[$number] != 0).then_some(hook as unsafe extern "C" fn(*mut TcpSock $(, $type)*))
+        }};
+    }
+    macro_rules! question {
+        ($number:literal, $pointer:ty, $mutable:expr) => {{
+            unsafe extern "C" fn hook(sk: $pointer) -> u32 {
+                // SAFETY: it is called as a hook; the host has the socket for itself.
+                unsafe { call($mutable(sk), $number, [0, 0], NO_SAMPLE) }
+            }
+            (hooks[$number] != 0).then_some(hook as unsafe extern "C" fn($pointer) -> u32)
+        }};
+    }
+    TcpCongestionOps {
+        ssthresh: question!(0, *mut TcpSock, std::convert::identity),
+        cong_avoid: hook!(1, (ack: u32, acked: u32), ack, acked, NO_SAMPLE),
+        set_state: hook!(2, (state: u8), state.into(), 0, NO_SAMPLE),
+        cwnd_event: hook!(3, (event: CaEvent), event as u32, 0, NO_SAMPLE),
+        in_ack_event: hook!(4, (flags: u32), flags, 0, NO_SAMPLE),
+        pkts_acked: hook!(5, (sample: *const AckSample), 0, 0, bytes(sample)),
+        min_tso_segs: question!(6, *mut TcpSock, std::convert::identity),
+        cong_control: hook!(7, (ack: u32, flag: i32, rs: *const RateSample), ack, flag as u32, bytes(rs)),
+        undo_cwnd: question!(8, *mut TcpSock, std::convert::identity),
+        min_cwnd: question!(9, *const TcpSock, <*const TcpSock>::cast_mut),
+        sndbuf_expand: question!(10, *mut TcpSock, std::convert::identity),
+        init: hook!(11, (), 0, 0, NO_SAMPLE),
+        release: hook!(12, (), 0, 0, NO_SAMPLE),
+        ..TcpCongestionOps::default()
+    }
+}
