@@ -118,6 +118,8 @@ def test_the_command_and_its_threshold(tmp_path):
     assert command("attack", "vegas", "--check", "found").startswith("kept: R7: ")
     said = command("attack", "reno", "--hurt", "R99", code=1)
     assert said == 'error: --hurt: "R99": choose from R3, R4, R5, R7, R8, or FILE.py:FUNCTION\n'
+    said = command("attack", "reno", "--vary", "link", "--tries", "16", "-o", "nothing")
+    assert "nothing found: in the worst of 20 scenarios it is no worse than reno; try more" in said
     said = command("attack", "reno", "--vary", "weather", code=1)
     assert said.startswith('error: vary = "weather": choose from link, queue')
 

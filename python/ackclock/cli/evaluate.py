@@ -436,6 +436,12 @@ def attack_command(
                 out.print(f"on {on}: {_damage(there)}")
             directory.fill(lambda partial: attack.write(found, partial))
         out.print(f"{attack.HURTS.get(hurt, hurt)}: {_damage(found)}")
+        if not found.crash and found.against and found.excess <= 0:
+            out.print(
+                f"nothing found: in the worst of {found.tried} scenarios it is no worse than "
+                f"{found.against}; try more with --tries, or another --hurt"
+            )
+            return
         out.print(f"repeat it: ackclock run {path / attack.SCENARIO}\n\n{found.scenario.to_toml()}")
 
 
