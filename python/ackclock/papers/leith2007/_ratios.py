@@ -127,9 +127,12 @@ LOOKS = {
 
 
 def plot(
-    of: Mapping[str, Mapping[int, Column]], ylabel: str, never_below: float | None = None
+    of: Mapping[str, Mapping[int, Column]],
+    ylabel: str,
+    xlabel: str = "RTT of both flows (ms)",
+    never_below: float | None = None,
 ) -> Plot:
-    """The paper's axes: the ratio over flow 2's RTT, a panel for each rate."""
+    """The paper's axes: the ratio over the RTT, a panel for each rate."""
 
     def marked(axes: Axes) -> None:
         axes.axhline(1, color=style.INK, linewidth=0.6, linestyle=":")
@@ -145,7 +148,7 @@ def plot(
             }
             for rate in RATES_MBPS
         },
-        xlabel="RTT of flow 2 (ms)",
+        xlabel=xlabel,
         ylabel=ylabel,
         log_y=True,
         after=marked,

@@ -47,7 +47,10 @@ def _parts(fairer: list[Quantity]) -> list[Part]:
 
 FIGURE = Figure(
     plot=ratios.plot(
-        {"CUBIC": RATIO, "standard TCP": STANDARDS}, "throughput of flow 1 / flow 2", 0.25
+        {"CUBIC": RATIO, "standard TCP": STANDARDS},
+        "throughput of flow 1 / flow 2",
+        "RTT of flow 2 (ms); flow 1 has 162 ms",
+        never_below=0.25,
     ),
     quantities=[
         *ratios.everywhere(RATIO),
