@@ -33,14 +33,15 @@ This page is for readers who want our verdict on each claim of the four papers.
   parts. **open**: neither.
 * **always**: no other assumption that we tried gives the opposite verdict. **depends 2/9**: 2 of 9
   do, and the claim's card names them.
-* **bound**: the paper's, or ours. Each card has the paper's words, their section, what we measured,
-  and what turns the verdict.
+* **bound**: the paper's, or ours. Each card has the paper's words, their section, and what turns
+  the verdict.
 
 {tallies}
 
 [claims.csv](claims.csv) has every part and the number of runs. `ackclock claims CLAIM` measures
-one claim again, and `make docs-claims` all of them, with this page. Nobody has digitised the
-papers' curves: their numbers are those of their texts.
+one claim again, and `make docs-claims` all of them, with this page. Numbers without an interval are
+counted or computed. Nobody has digitised the papers' curves: their numbers are those of their
+texts.
 """
 LINE = ("claim", "verdict", "the paper", "measured, 95 % CI", "bound", "reason")
 PART = ("part", "verdict", "measured, 95 % CI", "bound", "whose", "runs")

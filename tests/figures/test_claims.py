@@ -19,6 +19,7 @@ from ackclock.draw import html
 from ackclock.estimates.stats import Estimate, mean_ci
 from ackclock.figures import (
     AtLeast,
+    AtMost,
     Claim,
     Column,
     Either,
@@ -321,8 +322,16 @@ def test_what_an_open_claim_needs_is_said():
     late = Repeats.of(dict(enumerate([100.0, 120.0, AtLeast(500.0)] * 5))).mean()
     cut_off = below(Quantity("", "s", (), lambda _: late), 300)
     assert said(cut_off) == "15; more do not decide it: some are cut off"
-    assert said(above(known("", 5), 0)) == "20; more do not decide it"  # an interval, no repeats
+    assert said(above(known("", 5), 0)) == "20; how many would decide it is not known"
     assert said(near) == said(near, above(known("", 50, spread=1.0), 0))
+    # Alone it fails at 5 %, one of three parts fails at 1.7 %.
+    soon = Repeats.of(dict(enumerate([AtMost(-2.0), -3.0, 1.0, *[-3.0, 1.0, -2.0, -2.5, 1.2] * 3])))
+    below_0 = above(Quantity("", "s", (), lambda _: soon.mean()), 0)
+    holm = (
+        "; fails at 5 %, but not at the 1.7 % of 3 parts; more do not decide it: some are cut off"
+    )
+    assert said(below_0, *[above(known("", 50, spread=1.0), 0)] * 2) == "18" + holm
+    assert said(outside, far).count("for") == 0
 
 
 def test_a_number_that_no_run_has_is_open(tmp_path):

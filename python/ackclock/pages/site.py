@@ -167,14 +167,26 @@ def _more(claim: JudgedClaim) -> str:
         return ""
     needed = claim.seeds_needed
     if needed:
-        return f"; needs {f'≈ {needed}' if needed <= MOST_NEEDED else f'> {MOST_NEEDED}'}"
+        by = next(part.name for part, number in claim.undecided.items() if number == needed)
+        number = f"≈ {needed}" if needed <= MOST_NEEDED else f"> {MOST_NEEDED}"
+        return f"; needs {number}" + (f" for {by}" if by != claim.decides.name else "")
     parts = flattened([*claim.undecided])
     if any(part.estimate is None for part in parts):
         return ""
     if any(part.estimate and 0 < part.estimate.n < LEAST_REPEATS for part in parts):
         return f"; needs {LEAST_REPEATS} or more"
-    cut_off = any(part.raw and part.raw.censored for part in parts)
-    return "; more do not decide it" + (": some are cut off" if cut_off else "")
+    if any(part.raw and part.raw.censored for part in parts):
+        return f"{_alone(claim)}; more do not decide it: some are cut off"
+    return "; how many would decide it is not known"
+
+
+def _alone(claim: JudgedClaim) -> str:
+    """That the part which decides fails, but not at the level that Holm needs."""
+    if claim.decides.verdict() != "fails":
+        return ""
+    return (
+        f"; fails at 5 %, but not at the {5 / len(claim.parts):.2g} % of {len(claim.parts)} parts"
+    )
 
 
 def _part_cells(part: Judged | JudgedEither, verdict: str | None) -> list[str]:
