@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 import ackclock
+import firefox
 from ackclock import Scenario, _core
 from acts import fill, run, show_form, until_whole
 from common import ROOT, SLOW_MS
@@ -186,3 +187,29 @@ def test_ones_own_c_file(lab, tmp_path):
     area.fill(whole[:begin] + "\n\tfor (volatile u32 i = 0; i < 2; i = 0);" + whole[begin:])
     chip = run(lab, "failed")
     expect(lab.locator("#problem")).to_contain_text("my_cc.c: a hook has not returned for 10 s")
+
+
+#: Compiles a file, and runs it as the page does: the error.
+IN_FIREFOX = """async (toml, text) => {
+  const ask = (name, given, isLast) => new Promise((done) => {
+    const worker = new Worker(`static/lab/${name}`, { type: "module" });
+    worker.onmessage = ({ data }) => isLast(data) && done(data);
+    worker.postMessage({ job: 1, ...given });
+  });
+  const path = "my_cc.c";
+  const file = await ask("compile_worker.js", { path, text }, (data) => !data.fetched);
+  const run = { toml, files: { [path]: text }, guests: [file] };
+  return file.error ?? (await ask("worker.js", run, ({ kind }) => kind === "error")).text;
+}"""
+
+
+@pytest.mark.skipif(not firefox.COMMAND, reason="no Firefox here: apt-get install firefox-esr")
+def test_firefox_names_the_function_too(site, tmp_path):
+    text = (ROOT / "tests/scorecard/divides_by_zero.c").read_text()
+    opened = firefox.Firefox(tmp_path)
+    try:
+        opened.goto(site.url)
+        told = opened.evaluate(IN_FIREFOX, SCENARIO.format("my_cc.c"), text)
+    finally:
+        opened.close()
+    assert told.startswith("my_cc.c, function divides_ssthresh: divides by zero")

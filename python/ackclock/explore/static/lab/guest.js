@@ -70,7 +70,8 @@ export class Guest {
       ? breach.startsWith(" ") ? `writes ${this.string(this.exports.cc_breach_of())}${breach}` : breach
       : (TRAPS.find(([pattern]) => pattern.test(trap.message))?.[1] ?? `ends with: ${trap.message}`);
     const frames = [...(trap.stack ?? "").matchAll(/(?:at )?([\w.$]+)[ @](?:\()?wasm|^([\w.$]+)@.*wasm-function/gm)];
-    const name = frames.map(([, one, other]) => one ?? other).find((each) => !OURS.test(each));
+    // Firefox names the module, too.
+    const name = frames.map(([, one, other]) => (one ?? other).split(".").pop()).find((each) => !OURS.test(each));
     return `${this.file.path}${name ? `, function ${name}` : ""}: ${what}`;
   }
 }
