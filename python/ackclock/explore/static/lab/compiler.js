@@ -80,8 +80,9 @@ class Complaint extends Error {
   told(path, name) {
     if (this.message.includes("undefined symbol: cc_module"))
       return `${path} registers no algorithm; end the file with CC_ALGORITHM(name, "summary", .ssthresh = ..., .cong_avoid = ...);`;
-    const lines = this.message.split("\n").filter((line) => /error:/.test(line));
-    const errors = lines.slice(0, 5).map((line) => line.replaceAll(`${name}:`, `${path}:`).replace("fatal error:", "error:"));
+    // One in a macro is told for each of its uses.
+    const lines = new Set(this.message.split("\n").filter((line) => /error:/.test(line)));
+    const errors = [...lines].slice(0, 5).map((line) => line.replaceAll(`${name}:`, `${path}:`).replace("fatal error:", "error:"));
     return `${path} does not compile:\n${errors.join("\n") || this.message.slice(0, 500)}`;
   }
 }
