@@ -44,6 +44,13 @@ def test_tools_take_a_text_and_tell_no_path():
     )
     with pytest.raises(AckclockError, match=r"^the budget of 0 s ended; give more, or a shorter"):
         server.run(SCENARIO.replace("5s", "10000s").format("reno"), budget_s=0)
+    place = (
+        r'scenario: flow 1: algorithm = "\./candidate\.c": \./candidate\.c does not compile:\n\./'
+    )
+    with pytest.raises(AckclockError, match=place):
+        server.run(SCENARIO.format("./candidate.c"), "int main(")
+    with pytest.raises(AckclockError, match="seed = -3: write a whole number from 0"):
+        server.attack("reno", seed=-3)
     with pytest.raises(AckclockError, match="give the text of the C file"):
         server.evaluate("my_cc.c")
 

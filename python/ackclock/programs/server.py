@@ -119,18 +119,28 @@ def _algorithm(given: str) -> Iterator[str]:
         yield given
         return
     named = re.search(r"CC_ALGORITHM\(\s*(\w+)", given)
-    with tempfile.TemporaryDirectory(prefix="ackclock-") as directory:
-        path = Path(directory) / f"{named[1] if named else UNNAMED}.c"
+    with _directory() as directory:
+        path = directory / f"{named[1] if named else UNNAMED}.c"
         path.write_text(given, encoding="utf-8")
         yield str(path)
 
 
 @contextmanager
 def _file(text: str | None) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="ackclock-") as directory:
+    with _directory() as directory:
         if text is not None:
-            (Path(directory) / PLACE).write_text(text, encoding="utf-8")
-        yield Path(directory)
+            (directory / PLACE).write_text(text, encoding="utf-8")
+        yield directory
+
+
+@contextmanager
+def _directory() -> Iterator[Path]:
+    """For a text. Errors tell no path of this machine either."""
+    with tempfile.TemporaryDirectory(prefix="ackclock-") as directory:
+        try:
+            yield Path(directory)
+        except AckclockError as error:
+            raise AckclockError(str(error).replace(f"{directory}/", "./")) from None
 
 
 def serve() -> None:

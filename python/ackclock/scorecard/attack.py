@@ -269,7 +269,7 @@ def attack(
     of its own, unless `hurt` is a function; a crash is what was searched for.
     Raises `AckclockError` if an algorithm cannot be loaded.
     """
-    _check(hurt, vary, most)
+    _check(hurt, vary, most, seed)
     judge = _Judge(algorithm, hurt, against, executor)
     for name in (algorithm, *([against] if against else [])):
         Trouble().scenario(name, 1).check()
@@ -384,7 +384,9 @@ def function(spec: str) -> Callable[[Result], float]:
     return made
 
 
-def _check(hurt: Hurt, vary: Sequence[str], most: int) -> None:
+def _check(hurt: Hurt, vary: Sequence[str], most: int, seed: int) -> None:
+    if not isinstance(seed, int) or seed < 0:
+        raise AckclockError(f"seed = {seed!r}: write a whole number from 0, like 7")
     if isinstance(hurt, str) and hurt not in HURTS:
         raise AckclockError(
             f'hurt = "{hurt}": choose from {", ".join(HURTS)}, or FILE.py:FUNCTION of a Result'
