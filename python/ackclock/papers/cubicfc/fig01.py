@@ -87,7 +87,7 @@ PART = Column(ALONE, "p1_part", "part of the epochs that are P1", "", 0.5)
 
 def _some(axes: Axes) -> None:
     plots.shown_from(axes, WARM_UP_S, WARM_UP_S + SHOWN_S, headroom=1.2)
-    text = "the paper: the longer epochs (P1) follow a loss below the last W_max"
+    text = "the paper: the longer epochs (P1)\nfollow a loss below the last W_max"
     axes.annotate(text, (0.01, 0.97), xycoords="axes fraction", va="top", fontsize="small")
 
 
