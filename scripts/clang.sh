@@ -18,5 +18,11 @@ rm "$1.new/$PACKAGE-$VERSION.tgz"
 head -c 10240 /dev/zero >"$1.new/llvm-resources.tar"
 # Small on any file server; the page unpacks it.
 gzip -9 -k "$1.new"/*.wasm
+cat >"$1.new/SOURCE" <<END
+clang and its linker of LLVM 22 as WebAssembly: the npm package @yowasp/clang $VERSION, unchanged but
+packed, without the headers of systems. LLVM: Apache 2.0 (LICENSE) with the exceptions of
+https://llvm.org/LICENSE.txt; the package: ISC, Catherine <whitequark@whitequark.org>.
+END
+cp LICENSES/Apache-2.0.txt "$1.new/LICENSE"
 rm -rf "$1"
 mv "$1.new" "$1"

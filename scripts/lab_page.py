@@ -45,8 +45,7 @@ def write(directory: Path) -> None:
     page = page.replace('<html lang="en">', '<html lang="en" data-side="lab">')
     page = page.replace("</html>", f"{AS_FILE}</html>")
     (directory / "index.html").write_text(page, encoding="utf-8")
-    compiler = [CLANG / "bundle.js", *sorted(CLANG.glob("*.wasm.gz"))]
-    compiler = [path for path in compiler if path.exists()]
+    compiler = [path for path in CLANG.glob("*") if path.suffix not in {".wasm", ".tar"}]
     for path in compiler:
         (directory / "clang").mkdir(exist_ok=True)
         shutil.copy(path, directory / "clang")

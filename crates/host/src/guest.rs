@@ -5,18 +5,13 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 
-use crate::algorithm::{fingerprint, Reads, CHECKED_SUPPORT, SUPPORT};
+use crate::algorithm::{fingerprint, Reads};
 use crate::guarded::Guarded;
 use crate::module::Declared;
 use crate::param::{Param, Preset};
 use crate::places::Places;
 use crate::sock::{AckSample, CaEvent, RateSample, TcpCongestionOps, TcpSock, HOOKS};
 use crate::{Algorithm, AlgorithmError, Source};
-
-/// What a file is compiled with: paths below `algorithms/`, and texts.
-pub fn support() -> impl Iterator<Item = (&'static str, &'static str)> {
-    SUPPORT.iter().chain(CHECKED_SUPPORT).copied()
-}
 
 /// Flags of clang for all files.
 pub fn flags() -> impl Iterator<Item = &'static str> {
