@@ -494,7 +494,7 @@ proptest! {
             prop_assert!(delivered <= flow.size_bytes.unwrap_or(u64::MAX));
             if result.flows.completed_us[row] > 0 && flow.stop_ns.is_none() {
                 // What all writes are together, in whole segments; those that go on are at least once.
-                let mss = u64::from(scenario.mss_bytes);
+                let mss = u64::from(scenario.mss_of(flow));
                 let whole = |write: &Write| Some(write.size_bytes?.next_multiple_of(mss));
                 let written: Option<u64> = flow.writes.iter().map(whole).sum();
                 let goes_on = |write: &Write| write.every_ns.or(write.pause_ns).is_some();
