@@ -54,17 +54,23 @@ def test_a_scenario_of_the_gallery_is_one_click(page, tmp_path):
     page.screenshot(path=tmp_path / "gallery.png", full_page=True)
 
 
-def test_a_second_card_replaces_the_first_that_has_not_begun(page, server):
-    """The answer to the first comes after the click on the second."""
+def hold_first(page, path):
+    """Keeps the answer to the first request for a path: the list has its route and itself."""
     held = []
 
-    def hold_first(route):
+    def hold(route):
         if held:
             route.continue_()
         else:
             held.append((route, route.fetch()))
 
-    page.route("**/api/runs", hold_first)
+    page.route(path, hold)
+    return held
+
+
+def test_a_second_card_replaces_the_first_that_has_not_begun(page, server):
+    """The answer to the first comes after the click on the second."""
+    held = hold_first(page, "**/api/runs")
     page.click('.card[data-name="03-cubicfc-v-cubic"]')
     until(page, lambda: held, "the first start")
     page.click('.card[data-name="07-bbr-shallow"]')
@@ -79,17 +85,9 @@ def test_a_second_card_replaces_the_first_that_has_not_begun(page, server):
 @pytest.mark.parametrize("act", ["type", "choose"])
 def test_what_is_done_while_the_page_opens_stays(page, server, act):
     """The answer with the scenario that the form begins with comes late."""
-    held = []
-
-    def hold_first(route):
-        if held:
-            route.continue_()
-        else:
-            held.append((route, route.fetch()))
-
     other = page.context.new_page()
     other.phone = page.phone
-    other.route("**/api/check", hold_first)
+    held = hold_first(other, "**/api/check")
     other.goto(server.url)
     until(other, lambda: held, "the first scenario")
     toml = other.locator("#toml")

@@ -489,6 +489,24 @@ pub(crate) fn fingerprint(sources: &[impl AsRef<str>]) -> u64 {
         })
 }
 
+/// What host_native.h declares, and what a compiler may call by itself.
+pub(crate) const GIVEN: [&str; 14] = [
+    "tcp_slow_start",
+    "tcp_cong_avoid_ai",
+    "tcp_reno_ssthresh",
+    "tcp_reno_cong_avoid",
+    "tcp_reno_undo_cwnd",
+    "tcp_reno_min_cwnd",
+    "__tcp_send_ack",
+    "cc_random",
+    "memcpy",
+    "memmove",
+    "memset",
+    "memcmp",
+    "__stack_chk_fail",
+    "_GLOBAL_OFFSET_TABLE_",
+];
+
 /// The limit of `CC_STORAGE`.
 const MOST_STORAGE_BYTES: u32 = 60_000;
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 
-use crate::algorithm::{fingerprint, Reads};
+use crate::algorithm::{fingerprint, Reads, GIVEN};
 use crate::guarded::Guarded;
 use crate::module::Declared;
 use crate::param::{Param, Preset};
@@ -36,22 +36,6 @@ pub fn flags_of_a_user() -> impl Iterator<Item = &'static str> {
     });
     flags.chain(["-ftrivial-auto-var-init=zero", "-gline-tables-only"])
 }
-
-/// What a file may call besides its own functions.
-const GIVEN: [&str; 12] = [
-    "tcp_slow_start",
-    "tcp_cong_avoid_ai",
-    "tcp_reno_ssthresh",
-    "tcp_reno_cong_avoid",
-    "tcp_reno_undo_cwnd",
-    "tcp_reno_min_cwnd",
-    "__tcp_send_ack",
-    "cc_random",
-    "memcpy",
-    "memmove",
-    "memset",
-    "memcmp",
-];
 
 /// Refuses what the kernel would refuse, by the assembly that clang makes of the file `path`.
 ///

@@ -13,7 +13,7 @@ use std::{fs, io};
 
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolFlags, SymbolKind};
 
-use crate::algorithm::{fingerprint, Reads, CHECKED, CHECKED_TEXT, KERNEL_SUPPORT, SUPPORT};
+use crate::algorithm::{fingerprint, Reads, CHECKED, CHECKED_TEXT, GIVEN, KERNEL_SUPPORT, SUPPORT};
 use crate::checked::Checked;
 use crate::compiler::{self, Compiler};
 use crate::kernel_form::FIRST_HZ;
@@ -605,24 +605,6 @@ const RESERVED: [&str; 9] = [
     "__gmon_start__",
     "__cxa_finalize",
     "cc_checked",
-];
-
-/// What host_native.h declares, and what a compiler may call by itself.
-const GIVEN: [&str; 14] = [
-    "tcp_slow_start",
-    "tcp_cong_avoid_ai",
-    "tcp_reno_ssthresh",
-    "tcp_reno_cong_avoid",
-    "tcp_reno_undo_cwnd",
-    "tcp_reno_min_cwnd",
-    "__tcp_send_ack",
-    "cc_random",
-    "memcpy",
-    "memmove",
-    "memset",
-    "memcmp",
-    "__stack_chk_fail",
-    "_GLOBAL_OFFSET_TABLE_",
 ];
 
 /// Is it a routine of libgcc or compiler-rt for floating point, such as `__muldf3`,
