@@ -161,7 +161,7 @@ def test_cubic_fcs_claims():
         assert {each.verdict for each in verdicts(f"cubicfc/{name}", rows).values()} == {"holds"}
     table = verdicts("cubicfc/table02", rows)
     assert table["throughput"].verdict == "holds"
-    assert table["mean-loss"].verdict == "fails"  # 0.013 % is far from 0.46 %
+    assert table["mean-loss"].verdict == "reported"
 
     def waning(algorithm, rtt_ms, seed):
         return 100.0 + seed + (50 - rtt_ms / 10 if algorithm == cubic else 0)
@@ -173,7 +173,7 @@ def test_cubic_fcs_claims():
     assert len(failing) == 2
     assert claim.verdict == "fails"
     assert verdicts("cubicfc/fig07", rows)["fairer"].verdict == "open"
-    assert {each.verdict for each in verdicts("cubicfc/table02", rows).values()} == {"fails"}
+    assert verdicts("cubicfc/table02", rows)["throughput"].verdict == "fails"
 
 
 def test_cubic_fc_that_is_cut_off_is_no_gain():

