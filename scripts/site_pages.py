@@ -47,11 +47,11 @@ REPORT = ROOT / "out" / "report"
 LAB = """
 <p><a href="lab/index.html"><strong>The lab</strong></a>: the simulator in your browser. Choose a
 scenario, and watch its curves.</p>
+<p><a href="scorecards/index.html"><strong>The league</strong></a>: all algorithms, row by row.</p>
 """
-SHOWN = """
+PAPERS = """
 <p><a href="report/index.html"><strong>The papers, repeated</strong></a>: all figures with their
-claims, verdicts and data. <a href="scorecards/README.html"><strong>The league</strong></a>: all
-algorithms, row by row.</p>
+claims, verdicts and data.</p>
 """
 #: Its picture becomes the heat map.
 LEAGUE = "scorecards/README.md"
@@ -158,7 +158,7 @@ def on_page_markdown(markdown, page, config, files):  # noqa: ARG001 (mkdocs giv
         page.meta["hide"] = ["toc"]  # wide
     if uri == "index.md":
         title, rest = markdown.split("\n", 1)
-        shown = SHOWN if (REPORT / "index.html").exists() else ""
+        shown = PAPERS if (REPORT / "index.html").exists() else ""
         markdown = f"{title}\n{LAB}{shown}{rest}"
     markdown = re.sub(
         r"^```toml\n(.*?)^```$",

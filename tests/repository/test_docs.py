@@ -10,6 +10,7 @@ import subprocess
 import sys
 from importlib import import_module
 from importlib.util import find_spec
+from urllib.parse import unquote
 
 import pytest
 import typer
@@ -169,6 +170,19 @@ def test_the_site(site):
     python = (site / "reference" / "python.html").read_text()
     for name in set(ackclock.__all__) - {"__version__"}:
         assert name in python, name
+
+
+def test_each_link_of_the_site_leads_to_a_file(site):
+    """Also those that are written as HTML, which mkdocs does not check."""
+    pages = [page for page in site.rglob("*.html") if page.name != "404.html"]
+    assert len(pages) > 100
+    missing = {
+        (page.name, link)
+        for page in pages
+        for link in re.findall(r'(?:href|src)="([^":#?]+)["#?]', page.read_text(encoding="utf-8"))
+        if not (page.parent / unquote(link)).exists()
+    }
+    assert missing == set()
 
 
 @pytest.fixture(params=[1280, 390])
