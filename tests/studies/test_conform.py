@@ -194,6 +194,43 @@ def test_reno_does_not():
     assert {"curve", "decrease", "reno_friendly", "slow_start", "timeout"} <= failed
 
 
+#: Of RFC 9438's assertions what quinn's and noq's CUBIC do not do: RFC 9002 has neither
+#: proportional rate reduction nor an RTO that cuts the window, and they have no HyStart.
+OF_TCP = [
+    ("decrease", "half an RTT (80 ms with the queue) after a loss"),
+    ("slow_start", "nothing is lost in it"),
+    ("timeout", "the first timeout multiplies"),
+    ("timeout", "further timeouts do not"),
+    ("timeout", "the window is one packet then"),
+]
+
+
+@pytest.mark.parametrize("stack", ["quinn", pytest.param("noq", marks=pytest.mark.slow)])
+def test_the_cubic_of_a_quic_stack(stack):
+    """It has RFC 9438's curve and factors; what it does not tell is no pass."""
+    verdicts = [each for path in CASES for each in Case.read(path).judge("cubic", stack=stack)]
+    failed = [(each.case, each.says) for each in verdicts if each.holds is False]
+    assert len(failed) == len(OF_TCP)
+    for (case, says), (named, begins) in zip(failed, OF_TCP, strict=True):
+        assert (case, says[: len(begins)]) == (named, begins)
+    lacks = {(each.case, each.lacks) for each in verdicts if each.holds is None}
+    assert lacks == {
+        ("application", "flow 1: frames"),
+        ("decrease", "recovered"),
+        ("slow_start", "slow_start_exit"),
+    }
+    assert sum(each.holds is True for each in verdicts) == 14
+
+
+def test_a_stack_without_ssthresh():
+    """BBR of quinn tells none, so that nothing about it passes, and nothing fails."""
+    decrease = Case.read(ROOT / "examples/conformance/rfc9438/decrease.toml")
+    verdicts = decrease.judge("bbr", stack="quinn")
+    assert [each.lacks for each in verdicts[:2]] == ["ssthresh_packets"] * 2
+    verdicts = decrease.judge("reno", stack="quinn")
+    assert [each.holds for each in verdicts[:2]] == [False] * 2  # 0.5
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("mutants", "cases", "preset"),
@@ -229,6 +266,13 @@ def test_the_command(ackclock, tmp_path):
     done = ackclock("conform", "reno", ROOT / "examples/conformance/rfc9438/timeout.toml")
     assert done.returncode == 1
     assert "3 of 4 assertions hold" in done.stdout
+    frames = ROOT / "examples/conformance/rfc9438/application.toml"
+    done = ackclock("conform", "cubic", frames, "--stack", "quinn")
+    assert done.returncode == 1  # nothing is tested, so nothing passes
+    assert "not testable here: flow 1: frames" in done.stdout
+    assert "0 of 0 assertions hold; 1 not testable here" in done.stdout
+    done = ackclock("conform", "vegas", frames, "--stack", "quinn")
+    assert "quinn has cubic, reno, bbr of its own; choose one" in done.stderr
     plain = tmp_path / "plain.toml"
     plain.write_text((ROOT / "examples" / "shell_link.toml").read_text("utf-8"))
     with pytest.raises(AckclockError, match=r"has no \[\[assert\]\]; add one with says, value"):

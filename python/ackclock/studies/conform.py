@@ -1,9 +1,10 @@
 """Conformance as data: scenarios with assertions on the tables of their runs."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import polars as pl
 
@@ -11,11 +12,63 @@ from ackclock.base.errors import AckclockError
 from ackclock.results import tables
 from ackclock.results.result import Result, run
 from ackclock.scenario import toml_file
-from ackclock.scenario.scenario import Scenario
+from ackclock.scenario.scenario import Bottleneck, Flow, Scenario
 
 #: The table of a file that holds its assertions, and the keys of each.
 ASSERT = "assert"
 KEYS = ("says", "value", "between")
+#: Columns and kinds of events that a QUIC stack does not tell (docs/quic.md).
+UNTOLD = frozenset(
+    (
+        *("state", "undos", "receive_window_limited_us", "send_buffer_limited_us"),
+        *("slow_start_exit", "recovered", "undo", "cwr"),
+    )
+)
+#: ssthresh before a sender has one: the kernel's TCP_INFINITE_SSTHRESH.
+NONE_YET = 0x7FFFFFFF
+
+
+class Host(Protocol):
+    """Where cases run: a Linux of `ackclock.hosts.linux`."""
+
+    def check(self, scenario: Scenario) -> None:
+        """Raises `AckclockError` that names the first field that it cannot honour."""
+
+    def once(self, scenario: Scenario) -> Result:
+        """Runs it."""
+
+
+@dataclass(frozen=True)
+class Simulator:
+    """The host of cases unless another one is named."""
+
+    @staticmethod
+    def check(scenario: Scenario) -> None:
+        """As `Host.check`."""
+        scenario.check()
+
+    @staticmethod
+    def once(scenario: Scenario) -> Result:
+        """As `Host.once`."""
+        return run(scenario)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What there is to ask: tables, and the words of SQL that ask for what is not in them."""
+
+    frames: Mapping[str, pl.DataFrame]
+    lacking: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, result: Result) -> "Seen":
+        """The tables of a run."""
+        # Names as text, so that SQL compares them.
+        frames = {
+            name: getattr(result, name).with_columns(pl.col(pl.Enum).cast(pl.String))
+            for name in tables.TABLES
+        }
+        return cls(frames, untold(frames["samples"]) if _is_guest(result) else frozenset())
 
 
 @dataclass(frozen=True)
@@ -28,10 +81,14 @@ class Verdict:
     value: float | None
     low: float
     high: float
+    #: What the assertion asks for and is not there: it cannot be tested. "": nothing.
+    lacks: str = ""
 
     @property
-    def holds(self) -> bool:
-        """Whether the value is within the bounds, both included."""
+    def holds(self) -> bool | None:
+        """Whether the value is within the bounds, both included. None: not testable."""
+        if self.lacks:
+            return None
         return self.value is not None and self.low <= self.value <= self.high
 
 
@@ -40,6 +97,8 @@ class Case:
     """A file: a scenario whose flow 1 is judged, and its assertions."""
 
     name: str
+    #: What precedes errors of its scenario.
+    source: str
     scenario: Scenario
     asserts: tuple[dict[str, Any], ...]
 
@@ -57,20 +116,41 @@ class Case:
                 raise AckclockError(
                     f"{path}: {ASSERT} {number}: write says, value (SQL) and between = [low, high]"
                 )
-        return cls(path.stem, Scenario.parse(fields, source=f"{path}: "), tuple(asserts))
+        source = f"{path}: "
+        return cls(path.stem, source, Scenario.parse(fields, source=source), tuple(asserts))
 
-    def judge(self, algorithm: str, execute: Callable[[Scenario], Result] = run) -> list[Verdict]:
-        """Runs the scenario with this algorithm in flow 1, and asks the tables."""
-        result = execute(self.scenario.assign(f"flow.1.algorithm={algorithm}"))
-        # Names as text, so that SQL compares them.
-        frames = {
-            name: getattr(result, name).with_columns(pl.col(pl.Enum).cast(pl.String))
-            for name in tables.TABLES
-        }
-        context = pl.SQLContext(frames)
-        return [self._verdict(context, each) for each in self.asserts]
+    def judge(self, algorithm: str, host: Host | None = None, stack: str = "") -> list[Verdict]:
+        """Runs the scenario with this algorithm in flow 1, and asks the tables.
 
-    def _verdict(self, context: "pl.SQLContext[Any]", each: dict[str, Any]) -> Verdict:
+        `stack`: the QUIC stack whose own the algorithm is. What a host or a stack refuses in the
+        scenario cannot be tested there. Raises `AckclockError` if it refuses every scenario with
+        that algorithm.
+        """
+        own = {"algorithm": algorithm} | ({"stack": stack} if stack else {})
+        settings = [f"flow.1.{key}={value}" for key, value in own.items()]
+        scenario, where = self.scenario.assign(*settings), host or Simulator()
+        if host or stack:
+            plain = Bottleneck(rate="10mbit", buffer="1bdp")
+            where.check(Scenario(duration="1s", rtt="40ms", bottleneck=plain, flows=[Flow(**own)]))
+            self.scenario.check()
+            try:
+                where.check(scenario)
+            except AckclockError as error:
+                lacks = str(error).removeprefix(self.source).partition(" = ")[0]
+                return [self._untestable(each, lacks) for each in self.asserts]
+        return self.ask(Seen.of(where.once(scenario)))
+
+    def ask(self, seen: Seen) -> list[Verdict]:
+        """Judges what was seen of a run."""
+        context = pl.SQLContext(dict(seen.frames))
+        return [self._verdict(context, seen.lacking, each) for each in self.asserts]
+
+    def _verdict(
+        self, context: "pl.SQLContext[Any]", lacking: frozenset[str], each: dict[str, Any]
+    ) -> Verdict:
+        words = re.findall(r"\w+", each["value"])
+        if lacks := next((word for word in words if word in lacking), ""):
+            return self._untestable(each, lacks)
         try:
             found = context.execute(each["value"], eager=True)
         except pl.exceptions.PolarsError as error:
@@ -79,3 +159,17 @@ class Case:
         value = found.item() if found.shape == (1, 1) else None
         low, high = each["between"]
         return Verdict(self.name, each["says"], None if value is None else float(value), low, high)
+
+    def _untestable(self, each: dict[str, Any], lacks: str) -> Verdict:
+        low, high = each["between"]
+        return Verdict(self.name, each["says"], None, low, high, lacks)
+
+
+def untold(samples: pl.DataFrame) -> frozenset[str]:
+    """What a QUIC stack with these samples in flow 1 does not tell."""
+    told = samples.filter((pl.col("flow") == 1) & (pl.col("ssthresh_packets") != NONE_YET))
+    return UNTOLD if told.height else UNTOLD | {"ssthresh_packets"}
+
+
+def _is_guest(result: Result) -> bool:
+    return bool(result.resolved["flows"][0].get("stack"))
