@@ -273,11 +273,15 @@ def test_seeds_until_each_claim_is_decided(tmp_path):
     assert undecided.parts[0].verdict() == "holds"  # of an earlier look
 
 
-def test_a_claim_that_is_no_mean_asks_for_no_seeds(tmp_path):
-    median = above(NOISE.at(rate=5).as_median(), 0)
-    figures = [figure("small/median", Claim("a", "", [median]))]
-    (found,) = reproduce.until_decided(figures, most=40, cache=tmp_path)
-    assert len(found.rows[TINY].table) == 10
+def test_an_open_claim_has_the_seeds_that_it_asks_for(tmp_path):
+    """One that is no mean asks for none."""
+    near, median = positive(0.0), above(NOISE.at(rate=5).as_median(), 0)
+    slow = {"settings": ["bottleneck.rate=4mbit"]}
+    asked = (near, {}, 40), (near, {"seeds": 12}, 12), (near, slow, 10), (median, {}, 10)
+    for part, how, seeds in asked:
+        figures = [figure("small/asking", Claim("a", "", [part], most_seeds=40))]
+        (found,) = reproduce.reproduce(figures, cache=tmp_path, executor=Local(1), **how)
+        assert len(found.rows[TINY].table) == seeds
 
 
 def ensemble(rows):

@@ -102,6 +102,8 @@ class Claim:
     reported: bool = False
     #: The verdict is that of the hardware that a run has, or that we assume.
     hardware: bool = False
+    #: While it is open, its open parts get more seeds, up to so many (`reproduce.until_decided`).
+    most_seeds: int = 0
     #: Why it is not testable here; it has no parts then.
     untestable: str = ""
 

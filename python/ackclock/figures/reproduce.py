@@ -1,6 +1,7 @@
 """Repeats figures of the papers: their runs, the rows of numbers, and the verdicts."""
 
 import functools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -110,6 +111,8 @@ def reproduce(
     `sensitivity` each claim is also judged with every variant of its experiments.
     The rows of an experiment are kept, too, until anything in ackclock's Python changes.
     `on_runs` is called before the runs with how many there are to simulate and how many are kept.
+    An open claim that has `most_seeds` gets more repeats, unless `seeds`, `settings` or `quick`
+    say otherwise.
     """
     with snapshot.held():
         variants = sensitivity and not quick
@@ -129,7 +132,41 @@ def reproduce(
                     functools.partial(_load, cache, executor),
                 )
             )
-        return found
+        if seeds or settings or quick:
+            return found
+        how: Any = {"sensitivity": sensitivity, "cache": cache, "executor": executor}
+        how |= {"progress": progress, "on_runs": on_runs}
+        return [_with_more(each, how) for each in found]
+
+
+def _with_more(figure: Reproduced, how: Mapping[str, Any]) -> Reproduced:
+    """The figure with more seeds where an open claim asks for them.
+
+    Only its parts that do not hold get some. The others keep the verdict of their interval.
+    """
+    less = [
+        replace(
+            each.claim,
+            parts=[
+                part
+                for part, found in zip(each.claim.parts, each.parts, strict=True)
+                if found.verdict() != "holds"
+            ],
+        )
+        for each in figure.claims
+        if each.claim.most_seeds and each.verdict == "open"
+    ]
+    if not less:
+        return figure
+    named = replace(figure.named, figure=replace(figure.figure, claims=less))
+    most = max(each.most_seeds for each in less)
+    (found,) = until_decided([named], most=most, hope=math.inf, **how)
+    parts = {(claim.id, part.name): part for claim in found.claims for part in claim.parts}
+    claims = [
+        replace(each, parts=[parts.get((each.id, part.name), part) for part in each.parts])
+        for each in figure.claims
+    ]
+    return replace(found, named=figure.named, claims=claims)
 
 
 def fill(
@@ -179,6 +216,7 @@ def until_decided(
     figures: Sequence[Named],
     *,
     most: int,
+    hope: float = HOPE,
     on_runs: Callable[[int, int], None] | None = None,
     **how: Any,
 ) -> list[Reproduced]:
@@ -187,8 +225,8 @@ def until_decided(
     Each point has `most` seeds at most, and more than the first look's only if an open claim needs
     it. A claim about something else than a mean of repeats (a median) has the verdict of its
     interval, and asks for no seeds; nor does a figure that runs each point once, nor a claim with
-    a part that would need far more seeds. A claim is shown with the repeats of the look that
-    decided it. `on_runs` is called at each look.
+    a part that would need more than `hope` times `most`. A claim is shown with the repeats of the
+    look that decided it. `on_runs` is called at each look.
     """
     plans = {each.name: _plan(each.figure, most) for each in figures}
     seeds: dict[At, int] = {}
@@ -205,7 +243,7 @@ def until_decided(
                 claims = [_at_look(claim, level, last) for claim in each.claims]
                 done[each.name] = replace(each, claims=claims)
             asking = {
-                named: needs_of(_asks(done[named.name].claims, most))
+                named: needs_of(_asks(done[named.name].claims, hope * most))
                 for named in pending
                 if look + 1 < len(plans[named.name])
             }
@@ -280,15 +318,15 @@ def _with_parts(claim: JudgedClaim, one: Callable[[Judged], Judged]) -> JudgedCl
     return replace(claim, parts=parts)
 
 
-def _asks(claims: Sequence[JudgedClaim], most: int) -> list[Quantity]:
-    """What needs more repeats: the open parts of claims that `most` seeds may decide.
+def _asks(claims: Sequence[JudgedClaim], hoped: float) -> list[Quantity]:
+    """What needs more repeats: the open parts of claims that so many seeds may decide.
 
     What the first repeats say of that is uncertain.
     """
     found = []
     for claim in claims:
         parts = claim.undecided
-        able = [part for part, needed in parts.items() if needed and needed <= HOPE * most]
+        able = [part for part, needed in parts.items() if needed and needed <= hoped]
         if len(able) == len(parts) or any(part.is_outside for part in able):
             found += [part.part.quantity for part in flattened(able)]
     return found
