@@ -37,7 +37,8 @@ if (location.protocol === "file:") document.querySelector("#gallery .lead").text
 def write(directory: Path) -> None:
     """Writes the page, what it is told at its start, and the C files that it shows.
 
-    With a C compiler for C files of one's own, where one was fetched.
+    With a C compiler for C files of one's own, where one was fetched; with scorecards and attacks
+    where `lab_judges` has written what they need.
     """
     shutil.copytree(STATIC, directory / "static", dirs_exist_ok=True)
     (directory / "static" / "index.html").unlink()
@@ -49,7 +50,10 @@ def write(directory: Path) -> None:
     for path in compiler:
         (directory / "clang").mkdir(exist_ok=True)
         shutil.copy(path, directory / "clang")
-    told = about.without_server() | {"clang_bytes": sum(path.stat().st_size for path in compiler)}
+    told = about.without_server() | {
+        "clang_bytes": sum(path.stat().st_size for path in compiler),
+        "judges": (directory / "scorecard.json").exists(),
+    }
     for name, what in {"about": told, "figures": figures.told()}.items():
         text = json.dumps(what, separators=(",", ":"))
         (directory / f"{name}.json").write_text(text, encoding="utf-8")
@@ -122,4 +126,7 @@ def _offline(directory: Path) -> str:
 
 
 if __name__ == "__main__":
+    import lab_judges
+
+    lab_judges.write(Path(sys.argv[1]))
     write(Path(sys.argv[1]))

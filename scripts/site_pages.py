@@ -19,6 +19,7 @@ from mkdocs.structure.files import File
 
 import ackclock
 import claims_page
+import lab_judges
 import lab_page
 import scorecards
 from ackclock import AckclockError, Scenario
@@ -235,6 +236,7 @@ def on_page_content(html, page, config, files):  # noqa: ARG001 (mkdocs gives th
 def on_post_build(config):
     """Adds the live page, and the report of the papers where it has been written."""
     site = Path(config["site_dir"])
+    lab_judges.write(site / "lab")
     lab_page.write(site / "lab")
     if (REPORT / "index.html").exists():
         shutil.copytree(REPORT, site / "report", dirs_exist_ok=True)

@@ -30,13 +30,9 @@ class Quiet(SimpleHTTPRequestHandler):
         """Is quiet."""
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The page below a directory of a server of files, as below `lab/` of the documentation."""
-    if not ENGINE.exists():
-        pytest.skip("the simulator for browsers is not built: make lab")
-    root = tmp_path_factory.mktemp("site")
-    lab_page.write(root / "lab")
+@contextmanager
+def serving(root):
+    """A server of the files in a directory; the page is below `lab/`, as in the documentation."""
     handler = functools.partial(Quiet, directory=root)
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
         running.root = root / "lab"
@@ -46,6 +42,17 @@ def site(tmp_path_factory):
         thread.start()
         yield running
         running.shutdown()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The page without a server but one of files."""
+    if not ENGINE.exists():
+        pytest.skip("the simulator for browsers is not built: make lab")
+    root = tmp_path_factory.mktemp("site")
+    lab_page.write(root / "lab")
+    with serving(root) as running:
+        yield running
 
 
 SIZES = {"wide": (1400, 900), "phone": (390, 844)}

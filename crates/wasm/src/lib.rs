@@ -9,6 +9,7 @@ mod describe;
 // Where the whole workspace is built its host is the native one, which has no guests.
 #[cfg(target_arch = "wasm32")]
 mod guest;
+mod numbers;
 mod page;
 mod run;
 mod summary;
@@ -54,6 +55,19 @@ pub unsafe extern "C" fn run_toml(text: *mut u8, len: usize, files: *mut u8, fil
     // SAFETY: the caller's.
     let (text, files) = unsafe { (taken(text, len), taken(files, files_len)) };
     run::run_toml(&text, &files);
+}
+
+/// Runs a scenario in TOML as `run_toml` does, and tells `progress` and at last `measured`, what the
+/// scorecard and an attack measure of it, or `error`.
+///
+/// # Safety
+/// As of [`run_toml`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn measure(text: *mut u8, len: usize, files: *mut u8, files_len: usize) {
+    tell_panics();
+    // SAFETY: the caller's.
+    let (text, files) = unsafe { (taken(text, len), taken(files, files_len)) };
+    run::measure(&text, &files);
 }
 
 /// Reads a scenario in TOML as `run_toml` does, and tells `resolved` or `error`.

@@ -13,7 +13,7 @@ use ackclock_sim::{run_with, Control, Options, Prepared, RunError, RunResult, Sc
 use serde_json::{json, Map, Value};
 
 use crate::summary::Seen;
-use crate::{describe, page};
+use crate::{describe, numbers, page};
 
 /// Rows of one run.
 const MOST_ROWS: usize = 8_000_000;
@@ -66,6 +66,14 @@ pub fn run_toml(toml: &str, files: &str) {
     }
 }
 
+/// Runs a scenario in TOML, and tells only what the scorecard and an attack measure of it.
+pub fn measure(toml: &str, files: &str) {
+    let told = of_toml(toml, files).and_then(|resolved| tell_numbers(&resolved));
+    if let Err(text) = told {
+        page::error(&text);
+    }
+}
+
 /// Tells the canonical form of a scenario in TOML.
 pub fn resolve(toml: &str, files: &str) {
     match of_toml(toml, files) {
@@ -89,9 +97,7 @@ fn of_json(json: &str) -> Result<Prepared, String> {
 }
 
 fn tell_run(prepared: &Prepared) -> Result<(), String> {
-    if let Some(difference) = layout::difference() {
-        panic!("C and Rust disagree: {difference}");
-    }
+    check_layout();
     DURATION_NS.store(prepared.scenario().duration_ns, Relaxed);
     page::message(&begin(prepared));
     let mut control = Control::default();
@@ -120,6 +126,41 @@ fn tell_run(prepared: &Prepared) -> Result<(), String> {
     seen.take(&run.result);
     end(prepared, run.result, seen);
     Ok(())
+}
+
+fn tell_numbers(Resolved { prepared, fields }: &Resolved) -> Result<(), String> {
+    check_layout();
+    DURATION_NS.store(prepared.scenario().duration_ns, Relaxed);
+    let mut control = Control::default();
+    control.at_check = Some(at_check);
+    let run =
+        run_with(prepared, &control, Options::default()).map_err(|error| error.to_string())?;
+    let (from_ns, until_ns) = match prepared.scenario().common_interval_ns() {
+        Some(common_ns) => (common_ns.start, common_ns.end),
+        None => (0, prepared.scenario().duration_ns),
+    };
+    let goodput_bps = |bytes: &u64| 8e9 * *bytes as f64 / (until_ns - from_ns) as f64;
+    let goodputs_bps: Vec<_> = run
+        .result
+        .flows
+        .common_bytes
+        .iter()
+        .map(goodput_bps)
+        .collect();
+    let mine = fields["flow"][0]["count"].as_u64().unwrap_or(1) as usize;
+    page::message(&json!({
+        "kind": "measured",
+        "numbers": numbers::numbers(prepared, mine, &run.result),
+        "goodputs_bps": goodputs_bps,
+        "trace_hash": format!("{:016x}", run.result.trace_hash),
+    }));
+    Ok(())
+}
+
+fn check_layout() {
+    if let Some(difference) = layout::difference() {
+        panic!("C and Rust disagree: {difference}");
+    }
 }
 
 /// Tells how far the run is. If the page wants its rows, they come next.

@@ -55,7 +55,7 @@ impl FlowSeen {
 struct QueueSeen {
     rows: u64,
     packets: u64,
-    sojourns_us: Vec<u64>,
+    sojourns_us: Vec<f64>,
     last_us: u64,
     sent_bytes: u64,
     lost: u64,
@@ -119,7 +119,7 @@ impl Seen {
             let queue = &mut self.queues[number - 1];
             queue.rows += 1;
             queue.packets += rows.queue_packets[index];
-            queue.sojourns_us.push(rows.sojourn_us[index]);
+            queue.sojourns_us.push(rows.sojourn_us[index] as f64);
             queue.last_us = rows.time_us[index];
             queue.sent_bytes = rows.sent_bytes[index];
             queue.lost = rows.link_lost_packets[index] + rows.policed_packets[index];
@@ -187,7 +187,7 @@ impl Seen {
 }
 
 /// The link of a queue. One beyond the links is the bottleneck's copy on the way back.
-fn link(scenario: &Scenario, number: usize) -> &Bottleneck {
+pub fn link(scenario: &Scenario, number: usize) -> &Bottleneck {
     match number {
         2.. => scenario
             .links
@@ -199,7 +199,7 @@ fn link(scenario: &Scenario, number: usize) -> &Bottleneck {
 
 fn told(queue: &mut QueueSeen, number: usize, scenario: &Scenario) -> Value {
     let link = link(scenario, number);
-    queue.sojourns_us.sort_unstable();
+    queue.sojourns_us.sort_by(f64::total_cmp);
     let delay_s = |share| quantile(&queue.sojourns_us, share).map(|time_us| time_us / 1e6);
     let kind = json!(link.queue);
     let discipline = match kind.as_object().and_then(|of| of.keys().next()) {
@@ -226,7 +226,7 @@ fn utilisation(queue: &QueueSeen, link: &Bottleneck) -> Option<f64> {
 }
 
 /// What a link can carry until a time, IP bits: `ackclock.scenario.links.capacity_bits`.
-fn capacity_bits(link: &Bottleneck, until_us: u64) -> f64 {
+pub fn capacity_bits(link: &Bottleneck, until_us: u64) -> f64 {
     if let Some((times_ms, last_ms)) = link.trace_ms.as_ref().and_then(|of| Some((of, of.last()?)))
     {
         let (periods, rest_us) = (until_us / (last_ms * 1_000), until_us % (last_ms * 1_000));
@@ -245,17 +245,14 @@ fn capacity_bits(link: &Bottleneck, until_us: u64) -> f64 {
 }
 
 /// (Σx)² / (n Σx²): 1 if all shares are equal, 1/n if one share has all.
-fn jain_index(shares: &[f64]) -> Option<f64> {
+pub fn jain_index(shares: &[f64]) -> Option<f64> {
     let squares = shares.len() as f64 * shares.iter().map(|each| each * each).sum::<f64>();
     (squares > 0.0).then(|| shares.iter().sum::<f64>().powi(2) / squares)
 }
 
 /// A quantile of sorted values, between two of them on the straight line.
-fn quantile(sorted: &[u64], share: f64) -> Option<f64> {
+pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let place = share * sorted.len().checked_sub(1)? as f64;
-    let (low, high) = (
-        sorted[place as usize] as f64,
-        sorted[place.ceil() as usize] as f64,
-    );
+    let (low, high) = (sorted[place as usize], sorted[place.ceil() as usize]);
     Some(low + place.fract() * (high - low))
 }

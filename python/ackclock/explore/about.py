@@ -16,7 +16,7 @@ from ackclock.scenario.model import models
 def told() -> dict[str, Any]:
     """Algorithms with their parameters, their colours, the gallery, what the kernel lacks here.
 
-    `keeps`: whether runs are kept in a folder.
+    `keeps`: whether runs are kept in a folder; `judges`: whether there are scorecards and attacks.
     """
     return {
         "version": _core.engine_version(),
@@ -29,6 +29,7 @@ def told() -> dict[str, Any]:
         "queues": _queues(),
         "kernel_lacks": lacks(*TESTBED),
         "keeps": True,
+        "judges": True,
     }
 
 
@@ -39,6 +40,7 @@ def without_server() -> dict[str, Any]:
         "most_flows": MOST_FLOWS,
         "kernel_lacks": "a browser has no Linux kernel",
         "keeps": False,
+        "judges": False,
     }
 
 

@@ -17,7 +17,8 @@ from ackclock.scenario.settings import algorithm_of
 Point = Mapping[str, Any]
 
 #: What ends the name of the column that says how a number is bounded.
-_BOUND = "__bound"
+#: A column has its kind of bound beside it in a column whose name ends so.
+BOUND = "__bound"
 #: Columns of every row, which no point may have, nor what is kept of a run.
 _OWN = {"seed", "scenario", "packets", "cpu_time_s", "testbed_s"}
 _BOUNDS = {AtLeast: "at least", AtMost: "at most"}
@@ -148,7 +149,7 @@ def as_row(row_of: Callable[[Result], Any], result: Result) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for name, value in row_of(result)._asdict().items():
         row[name] = float(value) if isinstance(value, float) else value
-        row[name + _BOUND] = _BOUNDS.get(type(value))
+        row[name + BOUND] = _BOUNDS.get(type(value))
     return row | {
         "packets": result.manifest["packets"],
         "cpu_time_s": result.manifest.get("cpu_time_s"),
@@ -187,7 +188,7 @@ class Runs:
 
     def _repeats_of(self, column: str, point: Point) -> Repeats:
         rows = self.at(point)
-        bounds = rows.get_column(column + _BOUND, default=None)
+        bounds = rows.get_column(column + BOUND, default=None)
         kinds = {name: kind for kind, name in _BOUNDS.items()}
         by_seed = {}
         for number, (seed, value) in enumerate(rows.select("seed", column).iter_rows()):

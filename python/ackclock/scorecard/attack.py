@@ -219,20 +219,25 @@ def _found(
     return Found(judge.algorithm, _name(judge.hurt), judge.against, seed, tried, trouble, *of)
 
 
+def scattered(size: int, seed: int, most: int) -> list[tuple[float, ...]]:
+    """The first candidates of a search of `most`: so many numbers from 0 to 1 each, at random."""
+    random = np.random.default_rng(seed)
+    return [tuple(each) for each in random.random((max(8, int(SCATTERED * most)), size))]
+
+
 def _generations(
     size: int, seed: int, most: int
 ) -> Generator[list[Sequence[float]], list[float], None]:
     """The candidates of one generation after the other; takes their scores, more is worse."""
     import cma  # noqa: PLC0415 (slow to import)
 
-    random = np.random.default_rng(seed)
-    scattered = [tuple(each) for each in random.random((max(8, int(SCATTERED * most)), size))]
+    first_ones = scattered(size, seed, most)
     known: list[tuple[float, Sequence[float]]] = []
-    for first in range(0, len(scattered), 16):
-        some = scattered[first : first + 16]
+    for first in range(0, len(first_ones), 16):
+        some = first_ones[first : first + 16]
         known += zip((yield list(some)), some, strict=True)
     known.sort(key=lambda each: -each[0])
-    left, start = most - len(scattered), 0
+    left, start = most - len(first_ones), 0
     while left > 0:
         options = {"bounds": [0, 1], "seed": seed + start + 1, "verbose": -9, "popsize": 12}
         with warnings.catch_warnings():

@@ -4,4 +4,4 @@ const { side } = document.documentElement.dataset;
 const chosen = side === "lab" ? await import("./lab.js") : await import("./server.js");
 
 export { Failure, Mistake } from "./side.js";
-export const { about, check, start, judge, cancel, remove, source, file, figures, kept, open, view, listen } = chosen;
+export const { about, card, check, start, judge, cancel, remove, source, file, figures, kept, open, view, listen } = chosen;

@@ -77,7 +77,7 @@ export class Chips {
     const { cancel, toggle, take, drop, read, rerun } = this.actions;
     const found = [];
     if (judge === "scorecard" && end.kept) found.push(button("Open", "Show the scorecard in a tab of its own", () => read(id)));
-    if (judge === "attack" && end.toml) found.push(button("Run it", "Run the scenario that was found", () => rerun(id)));
+    if (judge && end.toml && !going) found.push(button("Run it", "Run the scenario that was found", () => rerun(id)));
     const buttons = going
       ? [button("Cancel", "End this run", () => cancel(id))]
       : judge

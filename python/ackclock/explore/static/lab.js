@@ -1,5 +1,8 @@
 // The side of the page that needs no server: runs in Web Workers of this browser, which keeps their curves.
 
+import { page } from "./lab/card.js";
+import { attack, scorecard } from "./lab/judge.js";
+import { Pool } from "./lab/pool.js";
 import { Run, view as viewOf } from "./lab/run.js";
 import { Failure, Mistake, drawable } from "./side.js";
 
@@ -230,9 +233,42 @@ export async function open() {
   throw new Failure("This page keeps nothing: a link is a run. `ackclock explore` keeps runs.");
 }
 
-export async function judge() {
-  throw new Failure("This page runs scenarios only: `ackclock explore` judges algorithms.");
+// Judges the algorithm of the first flow: a scorecard, or an attack.
+export async function judge({ toml, files, title, judge: what }) {
+  const { fields } = await check({ toml, files });
+  const { algorithm } = fields.flow?.[0] ?? {};
+  if (!algorithm) throw new Mistake("flow: its algorithm is judged; add one");
+  const run = new Run(`run${++count}`, { toml, files, judge: what }, title, told.events);
+  const pool = new Pool(work, AT_A_TIME, await guestsOf(files), MOST_SILENT * LOOK_MS);
+  Object.assign(run, { state: "running", worker: pool, guests: pool.guests });
+  runs.set(run.id, run);
+  changed(run);
+  const tell = (of) => {
+    if (run.state !== "running") return;
+    Object.assign(run, of);
+    changed(run);
+  };
+  judged(what, algorithm, pool, tell).then(
+    (end) => tell({ end, done: 1, state: "done" }),
+    (error) => tell({ error: error.message, state: "failed" }),
+  ).finally(() => pool.terminate());
+  return { id: run.id };
 }
+
+async function judged(what, algorithm, pool, tell) {
+  const measure = (toml) => pool.measure(toml);
+  const progress = (done) => tell({ done });
+  const asked = await (await fetched(`${what}.json`)).json();
+  if (what === "attack") return await attack(asked, algorithm, measure, progress, (says) => tell({ end: { says } }));
+  const card = await scorecard(asked, algorithm, measure, progress);
+  const css = await (await fetched("static/ackclock.css")).text();
+  const html = page(card, { ...asked, css, version: told.version });
+  const kept = URL.createObjectURL(new Blob([html], { type: "text/html" }));
+  return { says: card.says, kept, ...(card.failed ? { toml: card.failed.toml } : {}) };
+}
+
+// Where a scorecard is shown.
+export const card = async (kept) => kept;
 
 // Ends a run whose C file does not return.
 function watch(run) {

@@ -8,7 +8,7 @@ import { follow, png, save, svg } from "./export.js";
 import { drawClaims, drawFigures } from "./figures.js";
 import { Form, label } from "./form.js";
 import { drawGallery } from "./gallery.js";
-import { addressOf, drawKept } from "./kept.js";
+import { drawKept } from "./kept.js";
 import { pack, unpack } from "./link.js";
 import { describe } from "./names.js";
 import { Plots } from "./plots.js";
@@ -208,8 +208,8 @@ async function judge(what) {
 
 // Shows a scorecard.
 async function read(id) {
-  const entry = (await api.kept()).find(({ path }) => path === runs.get(id).end.kept);
-  if (entry?.page) open(addressOf(entry), "_blank");
+  const address = await api.card(runs.get(id).end.kept);
+  if (address) open(address, "_blank");
   else note("The scorecard is not in the results' folder any more.");
 }
 
@@ -533,8 +533,8 @@ async function begin() {
   filled = first(about.gallery[0]);
   drawSigns($("#mark-legend"));
   $("#on-kernel-box").hidden = about.kernel_lacks !== "";
-  for (const each of [$("#show-kept"), $("#judge")]) each.hidden = !about.keeps;
-  $("#judge-commands").hidden = about.keeps;
+  $("#show-kept").hidden = !about.keeps;
+  $("#judge").hidden = !about.judges;
   all("#judge button").forEach((each) => each.addEventListener("click", () => judge(each.dataset.judge)));
   if (matchMedia("(max-width: 820px)").matches) fold();
 

@@ -1,5 +1,6 @@
 // What the page asks of its server.
 
+import { addressOf } from "./kept.js";
 import { Failure, Mistake, drawable } from "./side.js";
 
 // The token behind the # of the printed address, for all tabs of this origin: storage is of one port
@@ -43,6 +44,13 @@ export const source = async (name) => (await ask("GET", `/api/algorithms/${encod
 export const file = async (path) => (await ask("GET", path)).blob();
 export const figures = () => json("GET", "/api/figures");
 export const kept = () => json("GET", "/api/kept");
+
+// The address of a kept scorecard; none if it is not there any more.
+export async function card(at) {
+  const entry = (await kept()).find(({ path }) => path === at);
+  return entry?.page && addressOf(entry);
+}
+
 export const open = (path, title) => json("POST", "/api/kept/open", { path, title });
 
 // The curves of some runs in a window, in seconds.

@@ -93,16 +93,27 @@ export const refusal = (module, path, assembly) => answer(module, [], "check", p
 // Runs a scenario, canonical JSON, the object of it, or {toml, files, guests}, and gives `take` its messages: "begin", then
 // "samples", "queues", "events" and "progress", at last "end" or "error". Rows come ten times a second.
 export function run(module, scenario, take, interval_ms = 100) {
+  const instance = new Instance(module, seldom(take, interval_ms), scenario.guests);
+  if (typeof scenario === "string") instance.call("run", scenario);
+  else if (scenario.toml === undefined) instance.call("run", JSON.stringify(scenario));
+  else instance.call("run_toml", scenario.toml, JSON.stringify(scenario.files || {}));
+}
+
+// Runs a scenario {toml, files, guests} and gives `take` "progress", and at last "measured", what the scorecard
+// and an attack measure of it, or "error".
+export function measure(module, { toml, files, guests }, take, interval_ms = 100) {
+  new Instance(module, seldom(take, interval_ms), guests).call("measure", toml, JSON.stringify(files || {}));
+}
+
+// Takes messages, of "progress" one each `interval_ms`; with that the rows so far are asked for.
+function seldom(take, interval_ms) {
   let next_ms = 0;
-  const instance = new Instance(module, (message) => {
+  return (message) => {
     if (message.kind !== "progress") return void take(message);
     const now_ms = performance.now();
     if (now_ms < next_ms) return false;
     next_ms = now_ms + interval_ms;
     take(message);
     return true;
-  }, scenario.guests);
-  if (typeof scenario === "string") instance.call("run", scenario);
-  else if (scenario.toml === undefined) instance.call("run", JSON.stringify(scenario));
-  else instance.call("run_toml", scenario.toml, JSON.stringify(scenario.files || {}));
+  };
 }
