@@ -69,6 +69,7 @@ LAYOUT = """.md-grid { max-width: 76rem; }
 .md-typeset p:not(:has(img)), .md-typeset li { max-width: 40rem; }
 .md-typeset td code { word-break: normal; }
 .md-typeset table:not([class]) :is(th, td) { min-width: 2.2rem; padding: .6em; }
+.md-typeset .scroll td:is(:first-child, .long) { min-width: 7rem; }
 .md-typeset pre > code { font-size: .74em; }
 .md-typeset .parts td { border-top: 0; padding-top: 0; }
 .md-typeset .parts details { border: 0; box-shadow: none; margin: 0; padding: 0; }

@@ -5,6 +5,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from ackclock import plot
 from ackclock.draw import responsive, style
+from ackclock.figures import plots
 
 
 def test_on_a_phone_each_panel_says_of_which_column_it_is():
@@ -18,6 +19,21 @@ def test_on_a_phone_each_panel_says_of_which_column_it_is():
     panels[1, 1].set_title("")
     responsive._entitle_columns(list(panels.flat))
     assert panels[1, 1].get_title() == ""
+
+
+def test_on_a_phone_no_title_stands_in_a_legend():
+    with style.applied():
+        figure = Figure(figsize=(8, 6))
+        for axes, title in zip(figure.subplots(2, 1), ("short", 8 * "as long "), strict=True):
+            for label in ("flow 1, CUBIC", "flow 2, CUBIC"):
+                axes.plot([0, 1], [0, 1], label=label)
+            axes.set_title(title, fontsize="small")
+            axes.legend(**plots.ABOVE)
+        responsive.of(figure)
+        figure.draw_without_rendering()
+    for axes in figure.axes:
+        legend, title = axes.get_legend().get_window_extent(), axes._left_title
+        assert not title.get_window_extent().overlaps(legend)
 
 
 def test_a_figure_is_laid_out_once_for_its_files(tmp_path, monkeypatch):

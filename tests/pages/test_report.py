@@ -123,6 +123,12 @@ def test_every_page_shows_all_without_an_error(site, browser, width, height):
         page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
         figures = page.locator("figure").count()
         expect(page.locator("figure svg:visible")).to_have_count(figures)
+        black = page.eval_on_selector_all(  # in the dark as well
+            "figure svg text",
+            """all => all.filter((each) => getComputedStyle(each).fill === "rgb(0, 0, 0)")
+              .map((each) => each.textContent)""",
+        )
+        assert black == []
         page.wait_for_function(  # no wider than the screen
             "() => document.documentElement.scrollWidth === document.documentElement.clientWidth"
         )

@@ -21,8 +21,12 @@ NARROW, PANEL = 4.3, 2.4
 LEAST_POINTS = 200
 #: Columns of a history on a page: the lowest and the highest value in each.
 COLUMNS = 1200
+#: A panel's part of the width there.
+PANEL_WIDTH = 0.85
 #: Labels of axes that are longer get a second line there.
 LONG_X, LONG_Y = 44, 30
+#: Where a panel has a title.
+_TITLES: tuple[Literal["left", "center"], ...] = ("left", "center")
 
 
 def of(figure: Figure, caption: str = "") -> str:
@@ -77,6 +81,21 @@ def _narrow(figure: Figure) -> None:
         handles = legend.legend_handles
         legend.remove()
         plot.legend(figure, handles, labels)
+    for axes in panels:
+        _clear_of_legend(axes)
+
+
+def _clear_of_legend(axes: Axes) -> None:
+    """Lifts a title over a legend above the panel, where there is no room for both."""
+    if (legend := axes.get_legend()) is None:
+        return
+    box, room = legend.get_window_extent(), PANEL_WIDTH * axes.figure.bbox.width
+    for loc in _TITLES:
+        if text := axes.get_title(loc=loc):
+            title = axes.set_title(text, loc=loc, fontsize="small")
+            if title.get_window_extent().width + box.width > room:
+                height_points = 4 + 72 * box.height / axes.figure.dpi
+                axes.set_title(text, loc=loc, fontsize="small", pad=height_points)
 
 
 def _column(axes: Axes) -> int:
@@ -107,11 +126,10 @@ def _entitle_columns(panels: list[Axes]) -> None:
         if place := axes.get_subplotspec():
             rows.setdefault(place.rowspan.start, {})[place.colspan.start] = axes
     first, *others = (rows[row] for row in sorted(rows))
-    where: tuple[Literal["left", "center"], ...] = ("left", "center")
-    if any(axes.get_title(loc) for row in others for axes in row.values() for loc in where):
+    if any(axes.get_title(loc) for row in others for axes in row.values() for loc in _TITLES):
         return
     for column, axes in ((column, axes) for row in others for column, axes in row.items()):
-        for loc in where:
+        for loc in _TITLES:
             if column in first and (title := first[column].get_title(loc)):
                 axes.set_title(title, loc=loc)
 

@@ -109,7 +109,8 @@ def _draw(view: View) -> Drawing:
     of_ours = " / ".join("?" if each is None else f"{100 * each.mean:.0f}" for each in found)
     text = f"together / CUBIC / SACK: the paper 95 / 72 / 23 %,\nours {of_ours} %"
     axes = figure.axes[0]
-    axes.annotate(text, (0.01, 0.97), xycoords="axes fraction", va="top", fontsize="small")
+    with style.applied():
+        axes.annotate(text, (0.01, 0.97), xycoords="axes fraction", va="top", fontsize="small")
     return figure
 
 
