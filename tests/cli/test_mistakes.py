@@ -230,6 +230,7 @@ COMMANDS = {
     "new My-CC": ['name = "My-CC"', "my_cc"],
     "new int": ['name = "int": is a word of C', "my_int"],
     "conform reno nowhere.toml": ["nowhere.toml: no such file; give a case"],
+    "conform empty.toml scenario.toml": ["scenario.toml: has no [[assert]]"],
     "conform reno .": ["is a directory; give a case"],
     "conform reno /dev/zero": ["/dev/zero: has more than 16 MB"],
     "evaluate .": [". is a directory; give a C source file, NAME.c"],

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from ackclock import AckclockError
-from ackclock.studies.conform import Case
+from ackclock import AckclockError, run
+from ackclock.studies.conform import Case, Seen
 from common import ROOT
 
 CASES, HYSTART_CASES, BBR_CASES = (
@@ -220,6 +220,30 @@ def test_the_cubic_of_a_quic_stack(stack):
         ("slow_start", "slow_start_exit"),
     }
     assert sum(each.holds is True for each in verdicts) == 14
+
+
+@pytest.mark.parametrize("stack", ["", "quinn"])
+def test_a_log_is_judged_as_its_run(stack, ackclock, tmp_path):
+    """What the qlog of a run answers, it answers as the run; the rest it names."""
+    lacking = []
+    for name in ("decrease", "reno_friendly", "slow_start", "timeout", "loss_floor"):
+        path = ROOT / "examples/conformance/rfc9438" / f"{name}.toml"
+        case = Case.read(path)
+        given = ["flow.1.algorithm=cubic", *([f"flow.1.stack={stack}"] if stack else [])]
+        result = run(case.scenario.assign(*given))
+        log = result.to_qlog(tmp_path / f"{name}.qlog")
+        for of_run, of_log in zip(case.ask(Seen.of(result)), case.judge_qlog(log), strict=True):
+            lacking += [of_log.lacks] if of_log.lacks != of_run.lacks else []
+            assert of_log == of_run or of_log.lacks
+    assert lacking == ["queues"]
+    done = ackclock("conform", log, path)
+    assert done.returncode == 0, done.stderr
+    assert "1 of 1 assertions hold" in done.stdout
+    done = ackclock("conform", log, path, "--on", "vlinux")
+    assert "--on vlinux: " in done.stderr
+    assert "is of a run that is over; leave it out" in done.stderr
+    done = ackclock("conform", log, path, path)
+    assert "a log is of one path; give one case" in done.stderr
 
 
 def test_a_stack_without_ssthresh():

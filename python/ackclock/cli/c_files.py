@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ackclock.base.directory import replaced
+from ackclock.base.errors import AckclockError
 from ackclock.cli.console import (
     ALGORITHM,
     HOSTS,
@@ -131,7 +132,9 @@ def conform_command(
     algorithm: Annotated[
         str,
         typer.Argument(
-            help=f"{ALGORITHM}.", metavar="ALGORITHM", autocompletion=complete_algorithm
+            help=f"{ALGORITHM}. Or a qlog of a run on the path of the case.",
+            metavar="ALGORITHM|QLOG",
+            autocompletion=complete_algorithm,
         ),
     ],
     cases: Annotated[
@@ -153,17 +156,27 @@ def conform_command(
         ackclock conform my_cc.c examples/conformance/rfc9438/*.toml
         ackclock conform kernel:cubic examples/conformance/rfc9438/*.toml --on vlinux
         ackclock conform cubic examples/conformance/rfc9438/*.toml --stack quinn
+        ackclock conform my.qlog examples/conformance/rfc9438/decrease.toml
 
     A case is a scenario whose flow 1 gets the algorithm. Each [[assert]] has the keys says, value
     (SQL over the tables of docs/tables.md) and between = [low, high]. Exit code 1 if one fails, or
     none can be tested.
     """
+    from ackclock.results.qlog_reader import SUFFIXES as QLOGS  # noqa: PLC0415 (slow to import)
     from ackclock.studies.conform import Case  # noqa: PLC0415 (only this command needs it)
 
     with one_line_errors():
         read = [Case.read(path) for path in cases]
         host = linux_of(on)
-        verdicts = [each for case in read for each in case.judge(algorithm, host, stack)]
+        if Path(algorithm).suffix in QLOGS:
+            if on != SIM or stack:
+                given = f"--stack {stack}" if stack else f"--on {on}"
+                raise AckclockError(f"{given}: {algorithm} is of a run that is over; leave it out")
+            if len(read) > 1:
+                raise AckclockError(f"{algorithm}: a log is of one path; give one case")
+            verdicts = read[0].judge_qlog(Path(algorithm))
+        else:
+            verdicts = [each for case in read for each in case.judge(algorithm, host, stack)]
         if as_json:
             print_json([asdict(each) | {"holds": each.holds} for each in verdicts], indent=2)
         else:

@@ -15,7 +15,7 @@ import polars as pl
 
 from ackclock.base.directory import replaced
 from ackclock.base.errors import AckclockError
-from ackclock.results import measures
+from ackclock.results import measures, summary
 from ackclock.results.result import Result
 
 #: URI of the file's form, and of what the events are.
@@ -28,6 +28,8 @@ COLUMNS = (
     "time_us", "flow", "cwnd_packets", "ssthresh_packets", "srtt_us", "min_rtt_us",
     "in_flight_packets", "delivered_bytes", "lost_packets", "retransmitted_packets", "state",
 )  # fmt: skip
+#: Columns of the events, just before it but for ssthresh.
+OF_EVENT = ("cwnd_packets", "ssthresh_packets", "in_flight_packets")
 #: Event of the tables → the state that it begins. A `recovered` flow is where its window says.
 BEGINS = {
     "established": "slow_start",
@@ -68,19 +70,20 @@ def _write(result: Result, out: IO[str]) -> None:
     }
     out.write(json.dumps(head)[:-1] + ', "traces": [')
     for number, flow in enumerate(result.flows.iter_rows(named=True)):
+        resolved = result.resolved["flows"][number]
         trace = {
-            "title": f"flow {flow['flow']}: {flow['algorithm']}",
+            "title": f"flow {flow['flow']}: {summary.of_stack(resolved, flow['algorithm'])}",
             "vantage_point": {"name": f"flow {flow['flow']}", "type": "client"},
             "event_schemas": EVENT_SCHEMAS,
             "common_fields": {
                 "group_id": f"flow {flow['flow']}",
-                "protocol_type": ["TCP"],
+                "protocol_type": ["QUIC" if resolved.get("stack") else "TCP"],
                 "time_format": "relative_to_epoch",
                 "reference_time": {"clock_type": "monotonic", "epoch": "unknown"},
             },
         }
         out.write(",\n" * bool(number) + json.dumps(trace)[:-1] + ', "events": [\n')
-        own = measures.mss_bytes(result.resolved, result.resolved["flows"][number])
+        own = measures.mss_bytes(result.resolved, resolved)
         for place, event in enumerate(_events(result, flow["flow"], own)):
             out.write(",\n" * bool(place) + json.dumps(event))
         out.write("\n]}")
@@ -89,24 +92,25 @@ def _write(result: Result, out: IO[str]) -> None:
 
 def _events(result: Result, flow: int, mss_bytes: int) -> Iterator[dict[str, Any]]:
     """The events of a flow, in order of time."""
-    kinds = _rows(result.events, flow, ("time_us", "flow", "kind"))
-    changes: dict[int, list[str]] = {}
-    for row in kinds:
-        changes.setdefault(row["time_us"], []).append(row["kind"])
+    changes: dict[int, list[dict[str, Any]]] = {}
+    for row in _rows(result.events, flow, ("time_us", "kind", *OF_EVENT)):
+        changes.setdefault(row["time_us"], []).append(row)
     before: dict[str, Any] = {}
     state, lost = None, 0
     for row in _rows(result.samples, flow, COLUMNS):
         time = {"time": row["time_us"] / 1e3}
-        for kind in changes.pop(row["time_us"], ()):
+        for event in changes.pop(row["time_us"], ()):
+            kind = event["kind"]
             new = _state(kind, row)
-            if new is None or (new == state and kind != "timeout"):
+            if new is None:
                 continue
             data = {"new": new} | ({"old": state} if state else {})
             if kind == "cwr":
                 data["trigger"] = "ECN"
+            own = {"event": kind, "ca_state": row["state"]}
             yield time | {
                 "name": "recovery:congestion_state_updated",
-                "data": data | {"ackclock": {"event": kind, "ca_state": row["state"]}},
+                "data": data | {"ackclock": own | {key: event[key] for key in OF_EVENT}},
             }
             state = new
         if row["lost_packets"] > lost:

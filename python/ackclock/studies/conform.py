@@ -1,5 +1,6 @@
 """Conformance as data: scenarios with assertions on the tables of their runs."""
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from ackclock.base.errors import AckclockError
-from ackclock.results import tables
+from ackclock.results import measures, qlog, qlog_reader, tables
 from ackclock.results.result import Result, run
 from ackclock.scenario import toml_file
 from ackclock.scenario.scenario import Bottleneck, Flow, Scenario
@@ -24,8 +25,6 @@ UNTOLD = frozenset(
         *("slow_start_exit", "recovered", "undo", "cwr"),
     )
 )
-#: ssthresh before a sender has one: the kernel's TCP_INFINITE_SSTHRESH.
-NONE_YET = 0x7FFFFFFF
 
 
 class Host(Protocol):
@@ -68,7 +67,25 @@ class Seen:
             name: getattr(result, name).with_columns(pl.col(pl.Enum).cast(pl.String))
             for name in tables.TABLES
         }
-        return cls(frames, untold(frames["samples"]) if _is_guest(result) else frozenset())
+        is_guest = result.resolved["flows"][0].get("stack")
+        return cls(frames, untold(frames["samples"]) if is_guest else frozenset())
+
+    @classmethod
+    def read(cls, path: Path, scenario: Scenario) -> "Seen":
+        """The tables that a qlog of this scenario's path tells; raises `AckclockError`."""
+        resolved = json.loads(scenario.resolve())
+        log = qlog_reader.read(
+            path,
+            mss_bytes=measures.mss_bytes(resolved, resolved["flows"][0]),
+            duration_us=resolved["duration_ns"] // 1000,
+            interval_us=resolved["sample_interval_ns"] // 1000,
+        )
+        frames = {"samples": log.samples, "events": log.events}
+        lacking = tables.TABLES.keys() - frames.keys()
+        for name, frame in frames.items():
+            lacking |= tables.schema(name).keys() - set(frame.columns)
+        lacking |= {*tables.schema("events")["kind"].categories} - log.kinds
+        return cls(frames, frozenset(lacking | untold(log.samples) if log.is_guest else lacking))
 
 
 @dataclass(frozen=True)
@@ -140,6 +157,10 @@ class Case:
                 return [self._untestable(each, lacks) for each in self.asserts]
         return self.ask(Seen.of(where.once(scenario)))
 
+    def judge_qlog(self, path: Path) -> list[Verdict]:
+        """Judges a log of the same path; raises `AckclockError` if it is none."""
+        return self.ask(Seen.read(path, self.scenario))
+
     def ask(self, seen: Seen) -> list[Verdict]:
         """Judges what was seen of a run."""
         context = pl.SQLContext(dict(seen.frames))
@@ -167,9 +188,7 @@ class Case:
 
 def untold(samples: pl.DataFrame) -> frozenset[str]:
     """What a QUIC stack with these samples in flow 1 does not tell."""
-    told = samples.filter((pl.col("flow") == 1) & (pl.col("ssthresh_packets") != NONE_YET))
-    return UNTOLD if told.height else UNTOLD | {"ssthresh_packets"}
-
-
-def _is_guest(result: Result) -> bool:
-    return bool(result.resolved["flows"][0].get("stack"))
+    column = "ssthresh_packets"
+    own = samples.filter(pl.col("flow") == 1)
+    told = column in own.columns and bool((own[column] != qlog.INFINITE).any())
+    return UNTOLD if told else UNTOLD | {column}

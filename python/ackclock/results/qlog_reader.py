@@ -1,0 +1,310 @@
+"""A sender's qlog as tables: samples and events, as far as it tells them.
+
+Reads qlog 0.3 and later, in JSON and as JSON text sequences. Times count from the start of the run,
+or from the first event if that is later than the run is long. A log of any stack has its windows in
+`recovery:metrics_updated` (`quic:recovery_metrics_updated`); one of ours has in the member
+`ackclock` the rest of our tables.
+"""
+
+import json
+import math
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ackclock.base.errors import AckclockError
+from ackclock.results import tables
+from ackclock.results.qlog import INFINITE, OF_EVENT
+
+#: A longer file is not read, bytes.
+MOST_BYTES = 1 << 30
+SUFFIXES = (".qlog", ".sqlog")
+#: Member of `metrics_updated` → column; those of windows are bytes, those of times ms.
+WINDOWS = {
+    "congestion_window": "cwnd_packets",
+    "ssthresh": "ssthresh_packets",
+    "bytes_in_flight": "in_flight_packets",
+}
+TIMES = {"smoothed_rtt": "srtt_us", "min_rtt": "min_rtt_us"}
+#: Columns of our own logs.
+OURS = ("delivered_bytes", "retransmitted_packets")
+#: Events that the states of a log of others tell.
+OF_STATES = frozenset({"slow_start_exit", "recovered", "timeout"})
+#: Those that a log of ours has.
+OF_OURS = OF_STATES | {"established", "recovery", "undo", "cwr"}
+
+Row = dict[str, Any]
+
+
+@dataclass
+class _Trace:
+    """A flow, event after event."""
+
+    mss_bytes: int
+    #: What is known, and each time at which that changed.
+    now: Row = field(default_factory=dict)
+    times_us: list[int] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    events: list[Row] = field(default_factory=list)
+    #: Losses since the last reduction, and whether they are persistent congestion.
+    is_losing: bool = False
+    is_persistent: bool = False
+    #: What the log has.
+    is_ours: bool = False
+    is_quic: bool = True
+    has_losses: bool = False
+    has_states: bool = False
+    has_cuts: bool = False
+    end_us: int = 0
+
+    def take(self, time_us: int, name: str, data: Row) -> None:
+        """An event of the log; raises `ValueError` that says what is wrong in it."""
+        self.end_us = time_us
+        if not isinstance(data, dict) or not isinstance(data.get("ackclock", {}), dict):
+            shown = f"{json.dumps(data):.60}"
+            raise ValueError(f"data = {shown}: write an object")  # noqa: TRY004 (of the file)
+        match str(name).rpartition(":")[2].removeprefix("recovery_"):
+            case "parameters_set" if "max_datagram_size" in data:
+                self.mss_bytes = max(1, round(_number(data, "max_datagram_size")))
+            case "metrics_updated":
+                self._metrics(time_us, data)
+            case "packet_lost":
+                ours = {"packets": 1} | data.get("ackclock", {})
+                lost = self.now.get("lost_packets", 0) + round(_number(ours, "packets"))
+                self.now["lost_packets"] = lost
+                self.is_losing = self.has_losses = True
+                self._keep(time_us)
+            case "congestion_state_updated":
+                self._state(time_us, data)
+
+    def _metrics(self, time_us: int, data: Row) -> None:
+        before = dict(self.now)
+        for member, column in WINDOWS.items():
+            if member in data:
+                self.now[column] = int(_number(data, member) / self.mss_bytes)
+        for member, column in TIMES.items():
+            if member in data:
+                self.now[column] = round(_number(data, member) * 1e3)
+        ours = data.get("ackclock", {})
+        self.now |= {key: round(_number(ours, key)) for key in OURS if key in ours}
+        if "ca_state" in ours:
+            self.now["state"] = str(ours["ca_state"])
+        if self.now.get("cwnd_packets", 0) < before.get("cwnd_packets", 0):
+            self.has_cuts = True
+            if self.is_losing and not self.is_ours:
+                self._event(time_us, "timeout" if self.is_persistent else "recovery", before)
+                self.is_losing = self.is_persistent = False
+        self._keep(time_us)
+
+    def _state(self, time_us: int, data: Row) -> None:
+        self.has_states = True
+        if "event" in (ours := data.get("ackclock", {})):
+            self.is_ours = True
+            own = {key: round(_number(ours, key)) for key in OF_EVENT if key in ours}
+            self.events.append({"time_us": time_us, "kind": str(ours["event"])} | own)
+            return
+        self.is_persistent |= data.get("trigger") == "persistent_congestion"
+        match data.get("old"), data.get("new"):
+            case "slow_start", "congestion_avoidance":
+                self._event(time_us, "slow_start_exit", self.now)
+            case "recovery", new if new != "recovery":
+                self._event(time_us, "recovered", self.now)
+
+    def _event(self, time_us: int, kind: str, before: Row) -> None:
+        """With the window before it and the threshold after it."""
+        row = {"time_us": time_us, "kind": kind} | {key: before.get(key) for key in OF_EVENT}
+        row["ssthresh_packets"] = self.now.get("ssthresh_packets", INFINITE)
+        self.events.append(row)
+
+    def _keep(self, time_us: int) -> None:
+        self.times_us.append(time_us)
+        self.rows.append(dict(self.now))
+
+    def kinds(self) -> frozenset[str]:
+        """The kinds of events that it tells."""
+        if self.is_ours:
+            return OF_OURS
+        reductions = {"recovery"} if self.has_losses or not self.has_cuts else set()
+        return frozenset(reductions) | (OF_STATES if self.has_states else frozenset())
+
+    def samples(self, times_us: list[int]) -> Iterator[Row]:
+        """What was known at these times."""
+        for time_us in times_us:
+            if place := bisect_right(self.times_us, time_us):
+                yield {"time_us": time_us} | self.rows[place - 1]
+
+
+@dataclass(frozen=True)
+class Log:
+    """What a file tells of its flows: trace 1 is flow 1."""
+
+    samples: pl.DataFrame
+    events: pl.DataFrame
+    #: The kinds of events that all its traces tell.
+    kinds: frozenset[str]
+    #: Whether it is of a QUIC stack in a run of ours.
+    is_guest: bool
+
+
+def read(path: Path, *, mss_bytes: int, duration_us: int, interval_us: int) -> Log:
+    """Reads the log of a path on which a run takes so long, with samples of this interval.
+
+    Windows are packets of `mss_bytes`, or of the log's own `max_datagram_size`.
+    Raises `AckclockError` that names file, event and fix.
+    """
+    traces: dict[int, _Trace] = {}
+    for number, is_quic, where, time_us, event in _ordered(path, duration_us):
+        trace = traces.setdefault(number, _Trace(mss_bytes, is_quic=is_quic))
+        if time_us > duration_us:
+            trace.end_us = time_us
+            continue
+        try:
+            trace.take(time_us, event["name"], event["data"])
+        except ValueError as error:
+            raise AckclockError(f"{path}: {where}: {error}") from None
+    if not traces or not all("cwnd_packets" in trace.now for trace in traces.values()):
+        raise AckclockError(
+            f"{path}: trace {next(iter(traces), 1)} has no recovery:metrics_updated with a "
+            "congestion_window; write the log at the sender of the data"
+        )
+    end_us = min(trace.end_us for trace in traces.values())
+    if end_us < 0.95 * duration_us:
+        raise AckclockError(
+            f"{path}: ends after {end_us / 1e6:g} s, and the case takes {duration_us / 1e6:g} s; "
+            "send for that time"
+        )
+    grid = range(0, duration_us + 1, interval_us) if interval_us else range(0)
+    samples: list[Row] = []
+    events: list[Row] = []
+    for flow, trace in enumerate(traces.values(), 1):
+        times_us = sorted([*grid, *(event["time_us"] for event in trace.events)])
+        samples += [{"flow": flow} | row for row in trace.samples(times_us)]
+        events += [{"flow": flow} | row for row in trace.events]
+    told = {column for row in samples for column in row} | {"kind"}
+    kinds = frozenset.intersection(*(trace.kinds() for trace in traces.values()))
+    first = next(iter(traces.values()))
+    return Log(
+        _table("samples", samples, told),
+        _table("events", events, told),
+        kinds,
+        first.is_quic and first.is_ours,
+    )
+
+
+def _table(name: str, rows: list[Row], told: set[str]) -> pl.DataFrame:
+    """The rows by time, with those columns of the table that the log tells; names as text."""
+    types = {
+        column: pl.String if isinstance(kind, pl.Enum) else kind
+        for column, kind in tables.schema(name).items()
+        if column in told
+    }
+    if "ssthresh_packets" in types:
+        rows = [{"ssthresh_packets": INFINITE} | row for row in rows]
+    made = pl.DataFrame({key: [row.get(key) for row in rows] for key in types}, schema=types)
+    return made.sort("time_us", maintain_order=True)
+
+
+def _ordered(path: Path, duration_us: int) -> Iterator[tuple[int, bool, str, int, Row]]:
+    """The events of each trace in order: its number, whether QUIC's, place, us."""
+    for number, (head, events) in enumerate(_traces(path), 1):
+        common = head.get("common_fields")
+        common = common if isinstance(common, dict) else {}
+        is_quic = "TCP" not in str(common.get("protocol_type"))
+        is_delta = common.get("time_format") in ("delta", "relative_to_previous_event")
+        timed, sum_ms = [], 0.0
+        for where, event in events:
+            missing = [key for key in ("time", "name", "data") if key not in event]
+            if missing:
+                raise AckclockError(
+                    f"{path}: {where}: has no {missing[0]}; an event of qlog 0.3 and later has "
+                    "time, name and data"
+                )
+            try:
+                time_ms = _number(event, "time")
+            except ValueError as error:
+                raise AckclockError(f"{path}: {where}: {error}") from None
+            sum_ms = sum_ms + time_ms if is_delta else time_ms
+            timed.append((sum_ms, where, event))
+        timed.sort(key=lambda each: each[0])
+        # A clock that does not begin with the run.
+        zero_ms = timed[0][0] if timed and timed[0][0] * 1e3 > duration_us else 0.0
+        for time_ms, where, event in timed:
+            yield number, is_quic, where, round((time_ms - zero_ms) * 1e3), event
+
+
+def _traces(path: Path) -> Iterator[tuple[Row, list[tuple[str, Row]]]]:
+    """The head of each trace, and its events with their places."""
+    text = _text(path)
+    is_sequence = text.startswith("\x1e")
+    try:
+        whole = None if is_sequence else json.loads(text)
+    except json.JSONDecodeError as error:
+        if error.msg != "Extra data":
+            raise AckclockError(f"{path}: line {error.lineno}: {_NO_JSON} ({error.msg})") from None
+        is_sequence, whole = True, None
+    if is_sequence:
+        records = list(_records(path, text))
+        head = records[0][1].get("trace", records[0][1])
+        yield head if isinstance(head, dict) else {}, records[1:]
+        return
+    traces = whole.get("traces") if isinstance(whole, dict) else None
+    if not isinstance(traces, list):
+        raise AckclockError(f"{path}: has no list of traces; {_LIKE}")
+    for number, trace in enumerate(traces, 1):
+        events = trace.get("events") if isinstance(trace, dict) else None
+        if not isinstance(events, list):
+            raise AckclockError(f"{path}: trace {number}: has no list of events; {_LIKE}")
+        places = [f"trace {number}: event {at}" for at in range(1, len(events) + 1)]
+        for where, event in zip(places, events, strict=True):
+            if not isinstance(event, dict):
+                raise AckclockError(f"{path}: {where}: is no object; {_LIKE}")
+        yield trace, [*zip(places, events, strict=True)]
+
+
+_LIKE = "write qlog 0.3 or later"
+_NO_JSON = f"is no JSON; {_LIKE}, in JSON or as JSON-SEQ"
+
+
+def _records(path: Path, text: str) -> Iterator[tuple[str, Row]]:
+    """The objects of a JSON text sequence, or of one in each line."""
+    for number, line in enumerate(text.split("\n"), 1):
+        record = line.strip("\x1e \r\t")
+        if not record:
+            continue
+        try:
+            found = json.loads(record)
+        except json.JSONDecodeError as error:
+            raise AckclockError(f"{path}: line {number}: {_NO_JSON} ({error.msg})") from None
+        if not isinstance(found, dict):
+            raise AckclockError(f"{path}: line {number}: is no object; {_LIKE}")
+        yield f"line {number}", found
+
+
+def _text(path: Path) -> str:
+    try:
+        if not path.is_file():
+            reason = "is a directory" if path.is_dir() else "no such file"
+            raise AckclockError(f"{path}: {reason}; give a qlog")
+        if path.stat().st_size > MOST_BYTES:
+            raise AckclockError(f"{path}: has more than 1 GiB; write a shorter log")
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise AckclockError(f"{path}: is no text; {_LIKE}, in JSON or as JSON-SEQ") from None
+    except OSError as error:
+        raise AckclockError(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
+def _number(data: Row, key: str) -> float:
+    """A number from 0; JSON may have a large one as text."""
+    value = data[key]
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise ValueError(f"{key} = {json.dumps(value)}: write a number from 0")
+    return number
