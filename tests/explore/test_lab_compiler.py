@@ -115,7 +115,7 @@ def test_a_file_touches_its_own_state_and_nothing_else(node):
     jobs = [job("my_cc.c", FILE.format(before="", what=what)) for what, _ in tried]
     for (what, words), told in zip(tried, node(*jobs), strict=True):
         assert told["kind"] == "error", what
-        assert told["text"].startswith("my_cc.c, function "), (what, told)
+        assert re.match(r"my_cc\.c:6, function x_\w+: ", told["text"]), (what, told)
         assert words in told["text"] or "x_avoid" in what, (what, told)
         assert "\n" not in told["text"], told
 
@@ -204,7 +204,7 @@ IN_FIREFOX = """async (toml, text) => {
 
 
 @pytest.mark.skipif(not firefox.COMMAND, reason="no Firefox here: apt-get install firefox-esr")
-def test_firefox_names_the_function_too(site, tmp_path):
+def test_firefox_names_line_and_function_too(site, tmp_path):
     text = (ROOT / "tests/scorecard/divides_by_zero.c").read_text()
     opened = firefox.Firefox(tmp_path)
     try:
@@ -212,4 +212,4 @@ def test_firefox_names_the_function_too(site, tmp_path):
         told = opened.evaluate(IN_FIREFOX, SCENARIO.format("my_cc.c"), text)
     finally:
         opened.close()
-    assert told.startswith("my_cc.c, function divides_ssthresh: divides by zero")
+    assert told.startswith("my_cc.c:9, function divides_ssthresh: divides by zero")

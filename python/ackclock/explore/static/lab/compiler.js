@@ -2,7 +2,7 @@
 // as everywhere: with the headers and the checks of the engine.
 
 import { compiles, refusal } from "./engine.js";
-
+import { codeStart } from "./lines.js";
 
 const decode = (told) => (typeof told === "string" ? told : new TextDecoder().decode(told));
 const plain = ["checked/checked.c", "checked/wasm.c", "host/tcp_cong.c"];
@@ -52,7 +52,7 @@ export class Compiler {
     return Object.fromEntries(names.map((name) => [name, files[name]]));
   }
 
-  // {path, text, module} of a C file, or {path, error}: one text for the user.
+  // {path, text, module, code} of a C file, `code` where its code begins in the module, or {path, error}: one text for the user.
   async compile(path, text) {
     const name = path.split("/").pop();
     try {
@@ -67,7 +67,8 @@ export class Compiler {
       const exported = ["__heap_base", "cc_module"].map((each) => `--export=${each}`);
       const given = { ...objects, "user.o": object };
       const made = await this.tool("wasm-ld", [...link, ...exported, ...Object.keys(given), "-o", "user.wasm"], given);
-      return { path, text, module: await WebAssembly.compile(made["user.wasm"]) };
+      const linked = made["user.wasm"];
+      return { path, text, module: await WebAssembly.compile(linked), code: codeStart(linked) };
     } catch (fault) {
       if (!(fault instanceof Complaint)) throw fault;
       return { path, error: fault.told(path, name) };

@@ -1,6 +1,8 @@
 // A user's C file as a WebAssembly module with a memory of its own (algorithms/checked/wasm.c): the
 // engine's socket is copied into that memory for each hook, and back. Nothing else can be reached.
 
+import { linesOf } from "./lines.js";
+
 const PAGE_BYTES = 65536;
 // Room for the sample of a hook.
 const SAMPLE_BYTES = 256;
@@ -9,11 +11,9 @@ const TRAPS = [
   [/divi|overflow/i, "divides by zero, which the kernel's BPF makes 0, or the least integer by -1; test the divisor first"],
   [/out of bounds|call stack|recursion/i, "needs more stack than the kernel has (a large array, or recursion)"],
 ];
-// Functions that are linked to the file: the one that called them is the file's.
-const OURS = /^(__asan_|__ubsan_|__stack_chk|cc_|hook_|load|store|breach|mem(cpy|move|set|cmp)$|tcp_|__tcp_send_ack)/;
 
 export class Guest {
-  // `engine` has the memory of the engine; `file` is {path, text, module}.
+  // `engine` has the memory of the engine; `file` is {path, text, module, code}, as of compiler.js.
   constructor(engine, file) {
     Object.assign(this, { engine, file });
     const { exports } = new WebAssembly.Instance(file.module);
@@ -63,16 +63,23 @@ export class Guest {
     return at ? new TextDecoder().decode(bytes.subarray(at, bytes.indexOf(0, at))) : "";
   }
 
-  // What a trap says, in one line that names file and function.
+  // What a trap says, in one line that names file, line and function.
   told(trap) {
     const breach = this.string(this.exports.cc_breach());
     const what = breach
       ? breach.startsWith(" ") ? `writes ${this.string(this.exports.cc_breach_of())}${breach}` : breach
       : (TRAPS.find(([pattern]) => pattern.test(trap.message))?.[1] ?? `ends with: ${trap.message}`);
-    const frames = [...(trap.stack ?? "").matchAll(/(?:at )?([\w.$]+)[ @](?:\()?wasm|^([\w.$]+)@.*wasm-function/gm)];
-    // Firefox names the module, too.
-    const name = frames.map(([, one, other]) => (one ?? other).split(".").pop()).find((each) => !OURS.test(each));
-    return `${this.file.path}${name ? `, function ${name}` : ""}: ${what}`;
+    // "at name (wasm://…:wasm-function[4]:0x1c2)"; Firefox has "module.name@…:wasm-function[4]:0x1c2". The first
+    // that is of the file's own C counts: what is linked to it has no lines.
+    const frames = (trap.stack ?? "").matchAll(/^(?:\s*at )?([\w.$]+)[ @].*wasm-function\[\d+\]:0x([0-9a-f]+)/gm);
+    const { path, module, code } = this.file;
+    const lines = linesOf(module);
+    for (const [, name, at] of frames) {
+      const [, file, line] = lines.findLast(([address]) => address <= parseInt(at, 16) - code) ?? [];
+      const place = file && !path.endsWith(file) ? file : path;
+      if (file) return `${place}${line ? `:${line}` : ""}, function ${name.split(".").pop()}: ${what}`;
+    }
+    return `${path}: ${what}`;
   }
 }
 
