@@ -134,6 +134,18 @@ def test_a_file_touches_its_own_state_and_nothing_else(node):
             "my_cc.c:6: calls a function through a pointer",
         ),
         (
+            "",
+            "*(volatile u8 *)__builtin_alloca(8 + ack) = 1;",
+            "my_cc.c:6: __builtin_alloca",
+        ),
+        (
+            '__attribute__((no_sanitize("kernel-address"))) static void f(u32 *a) { *a = 1; }',
+            "f(&tp->snd_cwnd);",
+            "my_cc.c:4: the attribute no_sanitize",
+        ),
+        ("#pragma clang optimize off", "", "my_cc.c:4: #pragma clang optimize off"),
+        ("", "u32 régime = ack; tp->snd_cwnd = régime;", "my_cc.c:6: régime"),
+        (
             "__attribute__((constructor)) void f(void) { volatile u32 a = 1; (void)a; }",
             "",
             "my_cc.c has a constructor",

@@ -10,8 +10,9 @@ use crate::guarded::Guarded;
 use crate::module::Declared;
 use crate::param::{Param, Preset};
 use crate::places::Places;
+use crate::preprocessed::{with_all_errors, Preprocessed};
 use crate::sock::{AckSample, CaEvent, RateSample, TcpCongestionOps, TcpSock, HOOKS};
-use crate::{Algorithm, AlgorithmError, Source};
+use crate::{allowed, Algorithm, AlgorithmError, Source};
 
 /// Flags of clang for all files.
 pub fn flags() -> impl Iterator<Item = &'static str> {
@@ -35,6 +36,28 @@ pub fn flags_of_a_user() -> impl Iterator<Item = &'static str> {
         is_hidden.then_some("-Xclang").into_iter().chain([flag])
     });
     flags.chain(["-ftrivial-auto-var-init=zero", "-gline-tables-only"])
+}
+
+/// Refuses words that switch checks off, or hide others, by what clang's preprocessor makes of the file
+/// `path`, with our headers in `include/`.
+///
+/// # Errors
+/// Attributes, builtins and pragmas that no file may have, raw strings, and names beyond ASCII.
+pub fn check_words(path: &str, preprocessed: &str) -> Result<(), AlgorithmError> {
+    let text = with_all_errors(preprocessed);
+    let text = Preprocessed::new(&text, Path::new("include"));
+    match allowed::first_refused(&text) {
+        None => Ok(()),
+        Some((word, file, line)) => {
+            let is_own = Path::new(path).file_name() == Some(file.as_os_str());
+            let file = if is_own {
+                path.into()
+            } else {
+                file.display().to_string()
+            };
+            Err(allowed::error(word, file, line))
+        }
+    }
 }
 
 /// Refuses what the kernel would refuse, by the assembly that clang makes of the file `path`.

@@ -29,6 +29,7 @@
 #![cfg_attr(not(feature = "native"), allow(dead_code))]
 
 mod algorithm;
+mod allowed;
 mod configure;
 mod congestion_control;
 mod error;
@@ -46,6 +47,7 @@ mod places;
 mod plain;
 mod pool;
 mod prefetch;
+mod preprocessed;
 mod snapshot;
 pub mod sock;
 mod spelling;
@@ -55,8 +57,8 @@ pub(crate) use plain::{checked, compile, crash, kernel_module, library, memory, 
 
 #[cfg(feature = "native")]
 pub(crate) use native::{
-    allowed, call, checked, compile, compiler, crash, kernel_form, kernel_module, library, lines,
-    memory, scratch, source, thread_clock, translated, trust,
+    call, checked, compile, compiler, crash, kernel_form, kernel_module, library, lines, memory,
+    scratch, source, thread_clock, translated, trust,
 };
 
 pub use algorithm::{Algorithm, Source, CHECKED_SUPPORT, KERNEL_SUPPORT, SUPPORT};
@@ -67,10 +69,11 @@ pub use kernel_module::KernelModule;
 pub use kernel_program::KernelProgram;
 pub use memory::{advise_large_pages, give_back_memory};
 #[cfg(feature = "native")]
-pub use native::{messages, scratch::Scratch, source::Preprocessed};
+pub use native::{messages, scratch::Scratch};
 pub use param::{Param, Preset};
 pub use pool::{PooledBox, PooledSlice};
 pub use prefetch::prefetch;
+pub use preprocessed::{Preprocessed, FILE_LABEL, LABEL_LINE};
 pub use snapshot::Snapshot;
 pub use sock::*;
 pub use thread_clock::ThreadClock;

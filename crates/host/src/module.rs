@@ -7,6 +7,9 @@ use std::ops::Range;
 use crate::param::{Param, Preset};
 use crate::sock::TcpCongestionOps;
 
+/// The symbol that CC_ALGORITHM defines.
+pub(crate) const MODULE: &str = "cc_module";
+
 #[repr(C)]
 pub(crate) struct ParamDesc {
     pub(crate) name: *const c_char,

@@ -18,8 +18,9 @@ pub fn compile() {
     }));
 }
 
-pub fn check(path: &str, assembly: &str) {
-    if let Err(error) = guest::check(path, assembly) {
+pub fn check(path: &str, preprocessed: &str, assembly: &str) {
+    let checked = guest::check_words(path, preprocessed);
+    if let Err(error) = checked.and_then(|()| guest::check(path, assembly)) {
         page::error(&error.to_string());
     }
 }

@@ -91,17 +91,30 @@ pub extern "C" fn compile() {
     guest::compile();
 }
 
-/// Tells `error` if the assembly that clang makes of the file `path` has what the kernel would refuse.
+/// Tells `error` if the file `path` has what the kernel would refuse: by what clang's preprocessor makes
+/// of it, and by its assembly.
 ///
 /// # Safety
 /// As of [`run_toml`].
 #[cfg(target_arch = "wasm32")]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn check(path: *mut u8, path_len: usize, text: *mut u8, len: usize) {
+pub unsafe extern "C" fn check(
+    path: *mut u8,
+    path_len: usize,
+    preprocessed: *mut u8,
+    preprocessed_len: usize,
+    assembly: *mut u8,
+    assembly_len: usize,
+) {
     tell_panics();
     // SAFETY: the caller's.
-    let (path, text) = unsafe { (taken(path, path_len), taken(text, len)) };
-    guest::check(&path, &text);
+    unsafe {
+        guest::check(
+            &taken(path, path_len),
+            &taken(preprocessed, preprocessed_len),
+            &taken(assembly, assembly_len),
+        );
+    }
 }
 
 /// Adds a user's file: its `text`, and the `memory` of its module as it was linked, with where

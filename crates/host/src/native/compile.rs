@@ -17,11 +17,12 @@ use crate::algorithm::{fingerprint, Reads, CHECKED, CHECKED_TEXT, GIVEN, KERNEL_
 use crate::checked::Checked;
 use crate::compiler::{self, Compiler};
 use crate::kernel_form::FIRST_HZ;
-use crate::library::{Loaded, MODULE};
-use crate::messages::{self, FILE_LABEL, LABEL_LINE};
-use crate::module;
+use crate::library::Loaded;
+use crate::messages;
+use crate::module::{self, MODULE};
+use crate::preprocessed::{with_all_errors, Preprocessed, FILE_LABEL, LABEL_LINE};
 use crate::scratch::Scratch;
-use crate::source::{self, Preprocessed};
+use crate::source;
 use crate::translated::{self, Unseen};
 use crate::{allowed, call, trust, Algorithm, AlgorithmError, Source};
 
@@ -291,23 +292,9 @@ impl<'a> Job<'a> {
         if !is_checked {
             return Ok(());
         }
-        let raw = snapshot.raw_string();
-        let raw = raw.map(|(file, line)| ("a raw string".to_string(), file, line));
-        let words = || allowed::first_refused(snapshot);
-        match outside.or(raw).or_else(words) {
+        match outside.or_else(|| allowed::first_refused(snapshot)) {
             None => Ok(()),
-            Some((word, file, line)) if !word.is_ascii() || word.contains('\\') => {
-                Err(AlgorithmError::NotAscii {
-                    path: self.shown(&file),
-                    line,
-                    word,
-                })
-            }
-            Some((word, file, line)) => Err(AlgorithmError::NotAllowed {
-                path: self.shown(&file),
-                line,
-                word,
-            }),
+            Some((word, file, line)) => Err(allowed::error(word, self.shown(&file), line)),
         }
     }
 
@@ -362,7 +349,7 @@ impl<'a> Job<'a> {
             let output = output.map_err(|error| self.cannot(&error))?;
             if output.status.success() {
                 let text = String::from_utf8_lossy(&output.stdout);
-                return Ok((source::with_all_errors(&text), missing));
+                return Ok((with_all_errors(&text), missing));
             }
             let written = String::from_utf8_lossy(&output.stderr);
             let header = messages::missing_header(&written, &self.name());

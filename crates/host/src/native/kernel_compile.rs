@@ -8,9 +8,10 @@ use crate::algorithm::{fingerprint, Reads, CHECKED_TEXT, KERNEL_SUPPORT};
 use crate::compile::{Job, Name};
 use crate::compiler::Compiler;
 use crate::kernel_form::{KernelFile, FIRST_HZ};
-use crate::messages::{self, FILE_LABEL, LABEL_LINE};
+use crate::messages;
+use crate::preprocessed::{Preprocessed, FILE_LABEL, LABEL_LINE};
 use crate::scratch::Scratch;
-use crate::source::{self, Preprocessed};
+use crate::source;
 use crate::{Algorithm, AlgorithmError, Source};
 
 /// What is compiled: the preprocessed file, and those whose functions it calls.

@@ -6,10 +6,7 @@ use std::path::Path;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 use crate::crash;
-use crate::module::Module;
-
-/// The symbol that CC_ALGORITHM defines.
-pub(crate) const MODULE: &str = "cc_module";
+use crate::module::{Module, MODULE};
 
 /// A loaded library, and the entry that names its file if its code crashes.
 pub(crate) struct Loaded {

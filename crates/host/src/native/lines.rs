@@ -7,7 +7,7 @@ use std::ffi::CString;
 use gimli::{AttributeValue, Dwarf, EndianSlice, RunTimeEndian, SectionId};
 use object::{Object, ObjectSection};
 
-use crate::messages::FILE_LABEL;
+use crate::FILE_LABEL;
 
 type Reader<'a> = EndianSlice<'a, RunTimeEndian>;
 

@@ -3,13 +3,10 @@
 
 use std::path::Path;
 
+use crate::FILE_LABEL;
+
 /// How many errors are worth reading at once.
 const MOST: usize = 4;
-/// The name by which a user's file is compiled, whatever its own name.
-pub const FILE_LABEL: &str = "file.c";
-
-/// The line that makes a compiler call the text after it by [`FILE_LABEL`].
-pub const LABEL_LINE: &str = "# 1 \"file.c\"\n";
 
 /// The errors in what a compiler wrote, one a line: `my_cc.c:12:5: what is wrong`.
 ///

@@ -1,6 +1,5 @@
 //! What asks for a system below it: a compiler, a loader, signals, files, clocks.
 
-pub(crate) mod allowed;
 pub(crate) mod call;
 pub(crate) mod checked;
 pub(crate) mod compile;

@@ -3,8 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ackclock_host::messages::FILE_LABEL;
 use ackclock_host::Configured;
+use ackclock_host::FILE_LABEL;
 use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget, SymbolKind};
 
 use super::error::{fix, LOOP_FIX};

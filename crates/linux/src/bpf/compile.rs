@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ackclock_host::messages::{self, FILE_LABEL, LABEL_LINE};
-use ackclock_host::{Configured, Preprocessed, Scratch, KERNEL_SUPPORT, SUPPORT};
+use ackclock_host::messages;
+use ackclock_host::{
+    Configured, Preprocessed, Scratch, FILE_LABEL, KERNEL_SUPPORT, LABEL_LINE, SUPPORT,
+};
 
 use super::kernel_form::KernelForm;
 use super::{clang, KernelError};

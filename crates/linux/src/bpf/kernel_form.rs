@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use ackclock_host::messages::LABEL_LINE;
+use ackclock_host::LABEL_LINE;
 use ackclock_host::{Configured, KernelProgram, Source};
 
 use super::{tables, KernelError};

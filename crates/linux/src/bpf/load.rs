@@ -7,7 +7,7 @@ use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use ackclock_host::messages::FILE_LABEL;
+use ackclock_host::FILE_LABEL;
 use ackclock_host::{Configured, TcpCongestionOps};
 use libbpf_rs::btf::types::Struct;
 use libbpf_rs::btf::Btf;

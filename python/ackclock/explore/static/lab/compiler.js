@@ -58,15 +58,17 @@ export class Compiler {
     try {
       this.objects ??= this.linked();
       const objects = await this.objects;
-      const words = [...this.flags, ...this.userFlags, "-I", "include", "-fno-caret-diagnostics", "-S", name, "-o", "user.s"];
-      const { "user.s": assembly } = await this.tool("clang", words, { ...this.headers, [name]: text.replace(/^\ufeff/, "") });
-      const refused = refusal(this.engine, path, decode(assembly));
+      const words = [...this.flags, ...this.userFlags, "-I", "include", "-fno-caret-diagnostics", name];
+      const given = { ...this.headers, [name]: text.replace(/^\ufeff/, "") };
+      const { "user.i": preprocessed } = await this.tool("clang", [...words, "-E", "-o", "user.i"], given);
+      const { "user.s": assembly } = await this.tool("clang", [...words, "-S", "-o", "user.s"], given);
+      const refused = refusal(this.engine, path, decode(preprocessed), decode(assembly));
       if (refused) return { path, error: refused.text };
       const { "user.o": object } = await this.tool("clang", [...this.flags, "-c", "user.s", "-o", "user.o"], { "user.s": assembly });
       const link = ["--no-entry", "--stack-first", "-z", `stack-size=${STACK_BYTES}`, `--max-memory=${MOST_BYTES}`];
       const exported = ["__heap_base", "cc_module"].map((each) => `--export=${each}`);
-      const given = { ...objects, "user.o": object };
-      const made = await this.tool("wasm-ld", [...link, ...exported, ...Object.keys(given), "-o", "user.wasm"], given);
+      const parts = { ...objects, "user.o": object };
+      const made = await this.tool("wasm-ld", [...link, ...exported, ...Object.keys(parts), "-o", "user.wasm"], parts);
       const linked = made["user.wasm"];
       return { path, text, module: await WebAssembly.compile(linked), code: codeStart(linked) };
     } catch (fault) {

@@ -87,8 +87,8 @@ export const resolve = (module, toml, files = {}, guests = []) => answer(module,
 // What clang compiles a user's C file with: `files`, `flags`, and `user_flags`.
 export const compiles = (module) => answer(module, [], "compile");
 
-// "error" if the assembly of a user's C file has what the kernel would refuse, or null.
-export const refusal = (module, path, assembly) => answer(module, [], "check", path, assembly);
+// "error" if a user's C file has what the kernel would refuse, or null.
+export const refusal = (module, path, preprocessed, assembly) => answer(module, [], "check", path, preprocessed, assembly);
 
 // Runs a scenario, canonical JSON, the object of it, or {toml, files, guests}, and gives `take` its messages: "begin", then
 // "samples", "queues", "events" and "progress", at last "end" or "error". Rows come ten times a second.

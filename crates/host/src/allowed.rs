@@ -4,7 +4,8 @@
 
 use std::path::PathBuf;
 
-use crate::source::Preprocessed;
+use crate::preprocessed::Preprocessed;
+use crate::AlgorithmError;
 
 /// What they change of code is its speed, its warnings or its layout. A constructor and an indirect function
 /// are found in the object.
@@ -92,13 +93,24 @@ const NAMES: [&str; 4] = [
     "__seg_gs",
 ];
 
-/// The first word that is not allowed: the word, its file and its line.
+/// The first word that is not allowed, or a raw string, which may hide one: the word, its file and its line.
 pub(crate) fn first_refused(text: &Preprocessed<'_>) -> Option<(String, PathBuf, usize)> {
+    if let Some((file, line)) = text.raw_string() {
+        return Some(("a raw string".into(), file, line));
+    }
     text.foreign().into_iter().find_map(|part| {
         let (word, below) = refused(part.text)?;
         let (file, line) = part.place(below);
         Some((word, file, line))
     })
+}
+
+/// What is said of it.
+pub(crate) fn error(word: String, path: String, line: usize) -> AlgorithmError {
+    if !word.is_ascii() || word.contains('\\') {
+        return AlgorithmError::NotAscii { path, line, word };
+    }
+    AlgorithmError::NotAllowed { path, line, word }
 }
 
 /// The same of one text: the word, and how many lines stand above it.
