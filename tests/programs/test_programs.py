@@ -53,6 +53,13 @@ def test_tools_take_a_text_and_tell_no_path():
         server.attack("reno", seed=-3)
     with pytest.raises(AckclockError, match="give the text of the C file"):
         server.evaluate("my_cc.c")
+    with pytest.raises(AckclockError, match='algorithm = "": give a name'):
+        server.evaluate("")
+    found = server.attack("bbr", tries=100_000, budget_s=0)
+    assert found["stopped"] == "the budget of 0 s ended"
+    assert 0 < found["damage"] <= 1
+    assert found["seeds"] == 1
+    assert "bbr" in found["scenario"]
 
 
 def test_a_package_that_is_missing_is_named_with_what_installs_it(monkeypatch):

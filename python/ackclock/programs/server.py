@@ -87,17 +87,37 @@ def evaluate(
 
 
 def attack(
-    algorithm: str, hurt: str = "R7", against: str = "reno", tries: int = 200, seed: int = 1
+    algorithm: str,
+    hurt: str = "R7",
+    against: str = "reno",
+    tries: int = 200,
+    seed: int = 1,
+    budget_s: float = 60,
 ) -> dict[str, Any]:
     """Searches the scenario in which an algorithm, a name or the text of a C file, does worst.
 
     `hurt`: R3 (its share), R4 (losses), R5 (fairness), R7 (harm to others) or R8 (delay).
     `against`: count how much worse it is than this in its place; "none": the damage itself.
+    After `budget_s` it returns the worst so far, of one seed, and "stopped" says so.
     """
+    so_far: list[attacks.Found] = []
     with _algorithm(algorithm) as spec:
         other = None if against == "none" else against
-        found = attacks.attack(spec, hurt, against=other, most=tries, seed=seed)
-        said = attacks.as_json(found) | {"scenario": found.scenario.to_toml()}
+        late = budget.within(budget_s, lambda _: None)
+        stopped = None
+        try:
+            found = attacks.attack(
+                spec,
+                hurt,
+                against=other,
+                most=tries,
+                seed=seed,
+                progress=lambda done: late(done) if so_far else None,
+                on_found=so_far.append,
+            )
+        except budget.LateError as error:
+            found, stopped = so_far[-1], str(error)
+        said = attacks.as_json(found) | {"scenario": found.scenario.to_toml(), "stopped": stopped}
     return _without_path(said, spec)
 
 
@@ -113,6 +133,10 @@ def _without_path(said: dict[str, Any], spec: str) -> dict[str, Any]:
 @contextmanager
 def _algorithm(given: str) -> Iterator[str]:
     """A name as it is; the path of a text."""
+    if not given.strip():
+        raise AckclockError(
+            f'algorithm = "{given}": give a name, like "cubic", or a C file\'s text'
+        )
     if "\n" not in given:
         if given.partition("@")[0].partition(":")[0].endswith(".c"):
             raise AckclockError(f"{given}: give the text of the C file, not its name")
