@@ -157,11 +157,13 @@ def _cut(text: str) -> str:
 
 def take(report: Path, directory: Path) -> None:
     """Takes claims.csv and the pictures of a report, the pictures in fewer colours."""
+    names = [f"{named.file_name}.png" for named in papers.load("all")]
+    if missing := [name for name in names if not (report / name).exists()]:
+        sys.exit(f"{report}: no {missing[0]}; let `ackclock report` end first")
     shutil.copy(report / "claims.csv", directory)
     shutil.rmtree(directory / PICTURES, ignore_errors=True)
     (directory / PICTURES).mkdir()
-    for named in papers.load("all"):
-        name = f"{named.file_name}.png"
+    for name in names:
         with Image.open(report / name) as image:
             small = image.convert("RGB")
             small.thumbnail((WIDTH, 10 * WIDTH))
