@@ -161,7 +161,8 @@ class Keys:
             flow = [
                 (each, of)
                 for each, of in flow
-                if each not in ("Flow.stop_ns", "Flow.frames", "Flow.writes", "Flow.hides")
+                if each
+                not in ("Flow.stop_ns", "Flow.frames", "Flow.writes", "Flow.hides", "Flow.rate_bps")
             ]
             own = [(f"Session.{each}", of) for each, of in properties.items()]
             fields = [*flow, *((each, of) for each, of in own if each != "Session.flow")]

@@ -115,7 +115,10 @@ def test_drawn_scenarios_are_the_same_or_refused_in_the_same_words():
     ("line", "words"),
     [
         ('algorithm = "./mine.c"', "a C file of your own runs only with `ackclock explore`"),
-        ('algorithm = "cubic"\nstack = "quinn"', "QUIC stacks run only with `ackclock explore`"),
+        (
+            'algorithm = "cubic"\nstack = "quinn"',
+            "QUIC stacks and UDP run only with `ackclock explore`",
+        ),
         ('algorithm = "cubic"\nstop = 1979-05-27', "not a scenario file: 1979-05-27: write times"),
     ],
 )

@@ -92,6 +92,11 @@ class Draw:
                 fields[name] = self.random.choice(ODD) if odd else self.value(name, model)
         if "trace" in fields:
             fields.pop("rate", None)
+        if model is keys.Flow and not self.chance(self.odd):
+            if fields.get("stack") == "udp":
+                fields |= {"algorithm": "none"}
+            else:
+                fields.pop("rate", None)
         return fields
 
     def chance(self, probability):

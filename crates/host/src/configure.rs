@@ -47,7 +47,9 @@ impl Configured {
         let mut algorithm = if is_path(name) {
             compile(Path::new(name))?
         } else {
-            Algorithm::find(name).or_else(|unknown| {
+            // Of a flow without congestion control nothing of it runs.
+            let code = if name == "none" { "reno" } else { name };
+            Algorithm::find(code).or_else(|unknown| {
                 // A file without the ending of C: say that, rather than that it is unknown.
                 let path = Path::new(name);
                 if path.exists() {

@@ -66,7 +66,7 @@ fn configure(snapshot: &Snapshot, table: &Table) -> Result<(), String> {
     let spec = table.text("algorithm").unwrap_or_default();
     if let Some(stack) = table.text("stack") {
         return Err(format!(
-            "stack = \"{stack}\": QUIC stacks run only with `ackclock explore` or `ackclock run`"
+            "stack = \"{stack}\": QUIC stacks and UDP run only with `ackclock explore` or `ackclock run`"
         ));
     }
     if spec.starts_with(KERNEL) {

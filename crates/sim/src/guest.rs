@@ -50,6 +50,8 @@ pub struct Settings {
     pub stop_ns: Option<u64>,
     /// How much the receiver takes before its application reads it; `None`: no limit.
     pub receive_window_bytes: Option<u64>,
+    /// Of UDP: how fast it sends, bit/s with headers.
+    pub rate_bps: Option<u64>,
 }
 
 /// Both ends of a connection between two hosts.
@@ -126,8 +128,7 @@ pub fn install(stacks: &'static [Stack]) {
     STACKS.get_or_init(|| stacks);
 }
 
-/// The stack with this name.
-pub(crate) fn find(name: &str) -> Option<&'static Stack> {
-    let stacks = STACKS.get().copied().unwrap_or_default();
-    stacks.iter().find(|stack| stack.name == name)
+/// The stacks that are installed.
+pub(crate) fn installed() -> &'static [Stack] {
+    STACKS.get().copied().unwrap_or_default()
 }

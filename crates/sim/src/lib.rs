@@ -19,6 +19,7 @@ pub mod schema;
 mod session;
 pub mod tcp;
 pub mod topology;
+mod udp;
 
 pub use census::Census;
 pub use control::{Control, STALL_LIMIT};

@@ -54,6 +54,8 @@ _MEASURED = {"utilisation", "jain_index", "timeouts"} | {
 def of_stack(resolved: Mapping[str, Any], name: str) -> str:
     """The name of a flow's algorithm, with that of its QUIC stack before it: "quinn cubic"."""
     stack = resolved.get("stack")
+    if stack == "udp":
+        return "UDP"
     return f"{stack} {name}" if stack else name
 
 

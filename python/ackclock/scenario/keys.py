@@ -56,11 +56,11 @@ class Flow(Model):
         "or the path of a C file. `kernel:NAME` is Linux's own algorithm, only on "
         "the kernel and on vlinux."
     )
-    stack: Literal["quinn", "noq"] | None = Field(
+    stack: Literal["quinn", "noq", "udp"] | None = Field(
         None,
-        description="A QUIC stack that sends and receives in place of Linux's TCP: `quinn` or "
-        "`noq`. `algorithm` is then its own CUBIC, Reno or BBR (default: Linux's "
-        "TCP).",
+        description="What sends and receives in place of Linux's TCP: the QUIC stack `quinn` or "
+        "`noq`, whose own CUBIC, Reno or BBR `algorithm` is then; or `udp` at a "
+        "constant `rate`, with the algorithm `none` (default: Linux's TCP).",
     )
     direction: Literal["forward", "reverse"] = Field(
         "forward",
@@ -146,6 +146,9 @@ class Flow(Model):
         "`losses`, so that it acknowledges packets that never came; or `marks`, of "
         "which it echoes none.",
     )
+    rate: Annotated[str, Rate(1_000, 1_000_000_000_000, "20mbit")] | None = Field(
+        None, description="How fast `udp` sends, IP headers included."
+    )
     count: Annotated[int, Integer(1, 100_000)] = Field(
         1, description="Number of flows like this one."
     )
@@ -168,11 +171,11 @@ class Session(Model):
         "or the path of a C file. `kernel:NAME` is Linux's own algorithm, only on "
         "the kernel and on vlinux."
     )
-    stack: Literal["quinn", "noq"] | None = Field(
+    stack: Literal["quinn", "noq", "udp"] | None = Field(
         None,
-        description="A QUIC stack that sends and receives in place of Linux's TCP: `quinn` or "
-        "`noq`. `algorithm` is then its own CUBIC, Reno or BBR (default: Linux's "
-        "TCP).",
+        description="What sends and receives in place of Linux's TCP: the QUIC stack `quinn` or "
+        "`noq`, whose own CUBIC, Reno or BBR `algorithm` is then; or `udp` at a "
+        "constant `rate`, with the algorithm `none` (default: Linux's TCP).",
     )
     direction: Literal["forward", "reverse"] = Field(
         "forward",

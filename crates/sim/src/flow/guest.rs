@@ -1,9 +1,10 @@
 //! A flow that is a QUIC stack's.
 
 use super::{Flow, Phase};
-use crate::guest::{self, Datagram, End, Settings, State};
+use crate::guest::{Datagram, End, Settings, State};
 use crate::record::SampleRow;
 use crate::scenario::{EcnMode, Scenario};
+use crate::udp;
 use ackclock_host::TCP_INFINITE_SSTHRESH;
 use ackclock_net::queue::{Cause, Ecn};
 
@@ -13,7 +14,7 @@ impl Flow<'_> {
         let Phase::Guest(visit) = &mut self.phase else {
             return;
         };
-        let stack = (self.scenario.stack).and_then(|stack| guest::find(stack.name()));
+        let stack = (self.scenario.stack).and_then(|stack| udp::find(stack.name()));
         let (false, Some(stack)) = (visit.has_begun(), stack) else {
             return;
         };
@@ -25,6 +26,7 @@ impl Flow<'_> {
             size_bytes: self.scenario.size_bytes,
             stop_ns: self.scenario.stop_ns,
             receive_window_bytes: self.scenario.receive_window_bytes,
+            rate_bps: self.scenario.rate_bps,
         };
         visit.begin((stack.open)(&settings));
     }

@@ -17,8 +17,9 @@ pub struct Flow {
     /// NAME[@PRESET][:PARAMETER=VALUE,…]. NAME is an algorithm of `ackclock list` or the path of a
     /// C file. `kernel:NAME` is Linux's own algorithm, only on the kernel and on vlinux.
     pub algorithm: String,
-    /// A QUIC stack that sends and receives in place of Linux's TCP: `quinn` or `noq`. `algorithm` is
-    /// then its own CUBIC, Reno or BBR (default: Linux's TCP).
+    /// What sends and receives in place of Linux's TCP: the QUIC stack `quinn` or `noq`, whose own
+    /// CUBIC, Reno or BBR `algorithm` is then; or `udp` at a constant `rate`, with the algorithm `none`
+    /// (default: Linux's TCP).
     // JSON leaves out none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack: Option<StackName>,
@@ -112,9 +113,14 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Hides::is_nothing")]
     #[schemars(extend("default" = "nothing"))]
     pub hides: Hides,
+    /// How fast `udp` sends, IP headers included.
+    // JSON leaves out none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1_000, max = 1_000_000_000_000_u64), example = 20_000_000)]
+    pub rate_bps: Option<u64>,
 }
 
-/// A QUIC stack.
+/// What may stand in the place of Linux's TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StackName {
@@ -122,6 +128,8 @@ pub enum StackName {
     Quinn,
     /// noq-proto.
     Noq,
+    /// UDP at a constant rate.
+    Udp,
 }
 
 impl StackName {
@@ -130,6 +138,7 @@ impl StackName {
         match self {
             Self::Quinn => "quinn",
             Self::Noq => "noq",
+            Self::Udp => "udp",
         }
     }
 }
@@ -262,6 +271,7 @@ impl Flow {
             ecn: EcnMode::Off,
             delayed_ack_segments: None,
             hides: Hides::Nothing,
+            rate_bps: None,
         }
     }
 

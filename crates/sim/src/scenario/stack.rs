@@ -1,9 +1,12 @@
-//! What a flow of a QUIC stack may be.
+//! What a flow of a QUIC stack or of UDP may be.
 
 use super::error::check;
 use super::{EcnMode, Flow, Hides, Scenario, ScenarioError, StackName};
-use crate::guest::{self, HEADER_BYTES};
+use crate::guest::HEADER_BYTES;
+use crate::udp;
 
+/// The algorithm of a flow without congestion control.
+const NONE: &str = "none";
 /// QUIC needs datagrams of 1200 bytes (RFC 9000, section 14).
 const LEAST_DATAGRAM_BYTES: u32 = 1_200;
 
@@ -19,27 +22,53 @@ impl Scenario {
         bytes.try_into().unwrap_or(u16::MAX)
     }
 
+    /// A rate and the algorithm `none` are for UDP, and UDP needs them.
+    pub(super) fn validate_rate(&self, of: &str, flow: &Flow) -> Result<(), ScenarioError> {
+        let is_udp = flow.stack == Some(StackName::Udp);
+        check(
+            is_udp || flow.algorithm != NONE,
+            &format!("{of}.algorithm"),
+            flow.algorithm.clone(),
+            "only udp has none; choose an algorithm of `ackclock list`",
+        )?;
+        let fix = match is_udp {
+            true => "udp needs one; write rate = \"20mbit\"",
+            false => "only udp has one; write max_pacing_rate",
+        };
+        let rate = flow.rate_bps.map_or("none".into(), |bps| bps.to_string());
+        check(
+            flow.rate_bps.is_some() == is_udp,
+            &format!("{of}.rate_bps"),
+            rate,
+            fix,
+        )
+    }
+
     pub(super) fn validate_stack(&self, of: &str, flow: &Flow) -> Result<(), ScenarioError> {
         let Some(name) = flow.stack.map(StackName::name) else {
             return Ok(());
         };
         let field = |field: &str| format!("{of}.{field}");
-        let stack = guest::find(name);
+        let stack = udp::find(name);
         check(
             stack.is_some(),
             &field("stack"),
             name.into(),
             "this ackclock is built without QUIC stacks; type `make quic`",
         )?;
+        let is_udp = flow.stack == Some(StackName::Udp);
         let algorithms = stack.map_or(&[][..], |stack| stack.algorithms);
         check(
             algorithms.contains(&flow.algorithm.as_str()),
             &field("algorithm"),
             flow.algorithm.clone(),
-            &format!(
-                "{name} has {} of its own; choose one",
-                algorithms.join(", ")
-            ),
+            &match is_udp {
+                true => "udp has no congestion control; write \"none\"".into(),
+                false => format!(
+                    "{name} has {} of its own; choose one",
+                    algorithms.join(", ")
+                ),
+            },
         )?;
         for (key, is_given) in [
             ("frames", flow.frames.is_some()),
@@ -53,6 +82,12 @@ impl Scenario {
                 flow.initial_ssthresh_packets.is_some(),
             ),
             ("hides", flow.hides != Hides::Nothing),
+            ("size_bytes", is_udp && flow.size_bytes.is_some()),
+            (
+                "receive_window_bytes",
+                is_udp && flow.receive_window_bytes.is_some(),
+            ),
+            ("ecn", is_udp && !flow.ecn.is_off()),
         ] {
             let fix = format!("{name} is not told so; leave it out");
             check(!is_given, &field(key), "given".into(), &fix)?;
@@ -64,7 +99,7 @@ impl Scenario {
             "QUIC's counts are accurate (RFC 9000, section 13.4); write true",
         )?;
         check(
-            u32::from(self.datagram_bytes()) >= LEAST_DATAGRAM_BYTES,
+            is_udp || u32::from(self.datagram_bytes()) >= LEAST_DATAGRAM_BYTES,
             "mss_bytes",
             self.mss_bytes.to_string(),
             "QUIC needs packets of 1228 bytes and more",

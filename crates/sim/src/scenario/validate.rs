@@ -204,6 +204,7 @@ impl Scenario {
             self.duration_ns,
         )?;
         flow.check_writes(of)?;
+        self.validate_rate(of, flow)?;
         if let Some(stop_ns) = flow.stop_ns {
             let first = flow.start_ns + flow.start_spread_ns + 1;
             check(
