@@ -255,6 +255,17 @@ def test_the_initial_window_of_a_route():
         assert linux.flows[column].to_list() == ours.flows[column].to_list(), column
 
 
+@pytest.mark.parametrize("reads", ["at once", "bulk"])
+def test_a_receive_window_of_whole_segments(reads):
+    """The same packets, though 300 and 100 kB are no whole segments."""
+    flows = [Flow(algorithm="reno", receive_window="300kB")]
+    flows.append(Flow(algorithm="cubic", receive_window="100kB", start="1s", rtt="30ms"))
+    each = scenario(*flows, jitter="0s", duration="5s", rtt="40ms", reads=reads)
+    ours, linux = run(each), vlinux.run(each)
+    for column in ("sent_packets", "delivered_bytes"):
+        assert linux.flows[column].to_list() == ours.flows[column].to_list(), column
+
+
 def test_segments_of_a_flow():
     """The same packets: of 536, 1200 and 1448 bytes of payload."""
     flows = [Flow(algorithm="cubic", mss=536), Flow(algorithm="cubic", start="300ms")]

@@ -236,7 +236,12 @@ def _flow(
     modules: Mapping[str, str],
 ) -> str:
     name, way = modules[flow["algorithm"]], network.way(flow)
-    mss, buffer = measures.mss_bytes(canonical, flow), flow.get("send_buffer_bytes")
+    mss = measures.mss_bytes(canonical, flow)
+    # Of whole segments, as in the simulator: Linux fills the rest of a window with a short one.
+    window, buffer = (
+        None if flow.get(key) is None else flow[key] // mss * mss
+        for key in ("receive_window_bytes", "send_buffer_bytes")
+    )
     limit_bps = flow.get("max_pacing_rate_bps", 8 * ANY_RATE if canonical["pacing"] else None)
     fields: Sequence[object] = [
         number,
@@ -248,8 +253,8 @@ def _flow(
         start_ns,
         flow.get("stop_ns"),
         flow.get("size_bytes"),
-        flow.get("receive_window_bytes"),
-        None if buffer is None else buffer // mss * mss,
+        window,
+        buffer,
         UNSENT_BYTES,
         limit_bps and limit_bps // 8,
         1 << 18 if canonical["reads"] == "bulk" else 1,
