@@ -22,7 +22,7 @@ LEAST_POINTS = 200
 #: Columns of a history on a page: the lowest and the highest value in each.
 COLUMNS = 1200
 #: A panel's part of the width there.
-PANEL_WIDTH = 0.85
+PANEL_WIDTH = 0.7
 #: Labels of axes that are longer get a second line there.
 LONG_X, LONG_Y = 44, 30
 #: Where a panel has a title.
