@@ -20,10 +20,11 @@ REFUSED = {
     "hz": {"hz": 250},
     "jitter": {"jitter": "20ms"},
     "bottleneck.tick": {"bottleneck": {"rate": "20mbit", "buffer": "1bdp", "tick": "1ms"}},
-    "bottleneck.rate_at": {
+    "bottleneck.burst": {
         "bottleneck": {
             "rate": "20mbit",
             "buffer": "1bdp",
+            "burst": "1600B",
             "rate_at": [{"time": "0.5s", "rate": "0bit"}, {"time": "0.6s", "rate": "20mbit"}],
         }
     },

@@ -190,7 +190,15 @@ def _prepare(
     for module in loaded.modules:
         shutil.copy2(module.path, directory / f"{module.name}.ko")
         lines += module.commands()
-    (directory / "script").write_text(planned.script + "\n".join(lines) + "\n", encoding="utf-8")
+    for device, wire in planned.wires.items():
+        (directory / f"{device}.link").write_bytes(wire)
+    first = ""
+    if planned.wires:
+        shutil.copy2(build.link(built), directory / "link.ko")
+        first = "./guest load link.ko ''\n"
+    (directory / "script").write_text(
+        first + planned.script + "\n".join(lines) + "\n", encoding="utf-8"
+    )
     (directory / "plan").write_text(planned.guest, encoding="utf-8")
     (directory / "boot").write_text(BOOT, encoding="utf-8")
 

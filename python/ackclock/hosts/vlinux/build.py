@@ -451,6 +451,11 @@ def recorder(built: Built) -> Path:
     return module(built, Parts("recorder", files, ["main.c"]))
 
 
+def link(built: Built) -> Path:
+    """The module of links that Linux has not, built once."""
+    return module(built, Parts("link", {"main.c": (GUEST / "link.c").read_bytes()}, ["main.c"]))
+
+
 @_in_cache()
 def module(built: Built, parts: Parts) -> Path:
     """A kernel module, built once. Raises `MakeError`, whose lines name places."""

@@ -14,6 +14,7 @@ The qdiscs count IP bytes: the 14 bytes of an Ethernet header are taken off.
 """
 
 import json
+import struct
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -86,6 +87,11 @@ def kind_of(link: Link) -> str:
     return next(iter(_queue(link)))
 
 
+def is_own(link: Link) -> bool:
+    """Whether Linux has no such link, so that `guest/link.c` makes it: recorded, or dead at times."""
+    return bool(link.get("trace_ms")) or any(not at["rate_bps"] for at in link.get("rate_at", ()))
+
+
 def _queue(link: Link) -> Mapping[str, Any]:
     """Kind → parameters."""
     queue = link.get("queue", "drop_tail")
@@ -148,8 +154,26 @@ class Network:
     def _number(self, way: Way) -> int:
         return self._ways.index(way) + 1
 
+    def wires(self) -> dict[str, bytes]:
+        """What `guest/link.c` reads of the links that it makes, by device."""
+        files = {}
+        for number, link in enumerate(self.links, 1):
+            if is_own(link):
+                steps = link.get("rate_at", ())
+                pairs = [(0, link["rate_bps"])]
+                pairs += [(step["time_ns"], step["rate_bps"]) for step in steps]
+                recorded = link.get("trace_ms")
+                follow = recorded or [value for pair in pairs for value in pair]
+                buffer = link["buffer"]
+                head = [buffer.get("packets", NEVER_FULL), buffer.get("bytes", 1 << 50)]
+                numbers = [*head, int(bool(recorded)), len(follow), *follow]
+                files[queue_device(number)] = struct.pack(f"={len(numbers)}Q", *numbers)
+        return files
+
     def changes(self) -> Iterator[tuple[int, str]]:
         """What changes during the run: time in ns, command."""
+        if self.wires():
+            yield -1_000_000, "echo > /sys/module/link/parameters/begins"
         for number, link in enumerate(self.links, 1):
             if kind_of(link) in ("pie", "red"):
                 _, child = self._qdiscs(link)
@@ -161,7 +185,7 @@ class Network:
                 at_ns = BEFORE_NS // update_ns * update_ns
                 yield at_ns, _tc(f"qdisc del dev {queue_device(number)} parent 1:1")
                 yield at_ns, f"ip netns exec {HUB} ./guest dualpi2 {self._dualpi2(number, link)}"
-            for step in link.get("rate_at", ()):
+            for step in () if is_own(link) else link.get("rate_at", ()):
                 tbf = self._tbf(link, step["rate_bps"])
                 yield step["time_ns"], _tc(f"qdisc change dev {queue_device(number)} {tbf}")
             for step in link.get("delay_at", ()):
@@ -176,7 +200,7 @@ class Network:
         return [
             (number, self._bucket_bytes(link))
             for number, link in enumerate(self.links, 1)
-            if not self._is_wire(link) and not link.get("burst_bytes")
+            if not self._is_wire(link) and not is_own(link) and not link.get("burst_bytes")
         ]
 
     def script(self) -> str:
@@ -299,6 +323,8 @@ class Network:
         """The queue of a link and its rate."""
         (kind, of), *_ = _queue(link).items()
         buffer, rate_bps = link["buffer"], link["rate_bps"]
+        if is_own(link):
+            return [f"root {_STAB} wire"]
         if self._is_wire(link):
             limit, late = self._packets(buffer), ""
             if both := link.get("limit_packets"):

@@ -10,7 +10,7 @@ from typing import Any
 from ackclock import _core
 from ackclock.base.errors import AckclockError
 from ackclock.hosts.vlinux import sources
-from ackclock.hosts.vlinux.network import HUB, Network, kind_of, queue_device
+from ackclock.hosts.vlinux.network import HUB, Network, is_own, kind_of, queue_device
 from ackclock.hosts.vlinux.sources import SERIES
 from ackclock.results import measures
 from ackclock.scenario.scenario import KERNEL
@@ -42,6 +42,8 @@ class Plan:
     guest: str
     #: The kind of each queue.
     queues: tuple[str, ...]
+    #: Files of links that Linux has not.
+    wires: Mapping[str, bytes]
 
 
 def profiles(series: str) -> tuple[str, ...]:
@@ -89,10 +91,13 @@ def check(canonical: Mapping[str, Any], series: str = SERIES) -> None:
                 None,
                 "netem has one for a drop_tail queue of as many packets and a constant delay",
             ),
-            f"{name}trace": (link.get("trace_ms"), None, "Linux has no such qdisc"),
             f"{name}tick": (link.get("tick_ns", 0), 0, "Linux has no such qdisc"),
-            f"{name}rate_at": (_outage(link), None, "tbf must have a rate, such as 1kbit"),
         }
+        if is_own(link):
+            only |= {
+                f"{name}queue": (kind, "drop_tail", "a trace or a rate of 0 has drop_tail there"),
+                f"{name}burst": (link.get("burst_bytes", 0), 0, "a rate of 0 has none there"),
+            }
         if kind in no_qdisc:
             only[f"{name}queue"] = (kind, None, no_qdisc[kind])
         if kind == "red":
@@ -160,15 +165,9 @@ def _limit(link: Mapping[str, Any]) -> int | None:
     """A limit of queue and delay that is not netem's own."""
     limit: int | None = link.get("limit_packets")
     more = ("rate_at", "burst_bytes", "delay_at", "delay_jitter")
-    if kind_of(link) != "drop_tail" or any(link.get(key) for key in more):
+    if kind_of(link) != "drop_tail" or is_own(link) or any(link.get(key) for key in more):
         return limit
     return limit if link["buffer"].get("packets", 0) < (limit or 0) else None
-
-
-def _outage(link: Mapping[str, Any]) -> str | None:
-    """The first change to a rate that tbf cannot have."""
-    dead = (step for step in link.get("rate_at", ()) if step["rate_bps"] == 0)
-    return next((f"0bit at {step['time_ns'] / 1e9:g} s" for step in dead), None)
 
 
 def _sources(canonical: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -210,7 +209,7 @@ def make(
         guest += [f"draw {pause_ns} {'-' if size is None else size}" for pause_ns, size in draws]
     changes = sorted(network.changes(), key=lambda change: change[0])
     guest += [f"at {time_ns} {command}" for time_ns, command in changes]
-    return Plan(network.script(), "\n".join(guest) + "\n", queues)
+    return Plan(network.script(), "\n".join(guest) + "\n", queues, network.wires())
 
 
 def _writes(flow: Mapping[str, Any], mss: int) -> Iterator[str]:

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A qdisc that Linux has not: a wire whose rate changes and may be 0, or that of a recorded link, in
+ * front of a FIFO that drops at its tail. The packet in service counts. /mnt/DEVICE.link has numbers
+ * of 64 bits: most packets, most bytes (IP), whether it is recorded, how many follow: the times of
+ * opportunities in ms, or pairs of time in ns and rate in bit/s, the first at time 0.
+ */
+#include <linux/kernel_read_file.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/vmalloc.h>
+#include <net/pkt_sched.h>
+
+enum { PACKETS, BYTES, IS_RECORDED, COUNT, FIRST };
+#define NEVER U64_MAX
+#define NS_PER_MS 1000000ULL
+/* An opportunity carries a full packet and what mahimahi counts beside it (TUN's header). */
+#define OPPORTUNITY_BYTES 1504
+#define TUN_BYTES 4
+
+/* Time 0 of the run. */
+static u64 zero_ns;
+
+struct wire {
+	struct qdisc_watchdog watchdog;
+	u64 *of;
+	/* When the packet at the head leaves, and the one before has left. */
+	u64 leaves_ns;
+	/* What a whole nanosecond left of the last packet, 10^-9 bits. */
+	u64 rest;
+	u64 step;
+	/* Recorded: when the present repetition began, and what is left of the last opportunity. */
+	u64 base_ns, left_bytes;
+};
+
+static u64 serve_stepped(struct wire *wire, u64 from_ns, u64 bytes)
+{
+	const u64 *steps = wire->of + FIRST, count = wire->of[COUNT] / 2;
+	u64 owed = bytes * 8 * NSEC_PER_SEC;
+
+	if (from_ns == wire->leaves_ns)
+		owed += wire->rest;
+	while (1) {
+		u64 rate, next_ns, ns;
+
+		while (wire->step + 1 < count && steps[2 * wire->step + 2] <= from_ns)
+			wire->step++;
+		rate = steps[2 * wire->step + 1];
+		next_ns = wire->step + 1 < count ? steps[2 * wire->step + 2] : NEVER;
+		ns = rate ? div64_u64(owed, rate) : NEVER;
+		if (rate && ns <= next_ns - from_ns) {
+			wire->rest = owed - ns * rate;
+			return from_ns + ns;
+		}
+		if (next_ns == NEVER)
+			return NEVER;
+		owed -= rate * (next_ns - from_ns);
+		from_ns = next_ns;
+	}
+}
+
+static u64 serve_recorded(struct wire *wire, u64 from_ns, u64 bytes)
+{
+	const u64 *times_ms = wire->of + FIRST, count = wire->of[COUNT];
+	u64 at_ns = wire->leaves_ns, period_ns = times_ms[count - 1] * NS_PER_MS;
+
+	if (at_ns < from_ns)
+		wire->left_bytes = 0;
+	for (bytes += TUN_BYTES; bytes > wire->left_bytes;) {
+		bytes -= wire->left_bytes;
+		do {
+			at_ns = wire->base_ns + times_ms[wire->step] * NS_PER_MS;
+			if (++wire->step == count) {
+				wire->step = 0;
+				wire->base_ns += period_ns;
+			}
+		} while (at_ns < from_ns);
+		wire->left_bytes = OPPORTUNITY_BYTES;
+	}
+	wire->left_bytes -= bytes;
+	return at_ns;
+}
+
+static void serve(struct Qdisc *sch, u64 now_ns)
+{
+	struct wire *wire = qdisc_priv(sch);
+	u64 from_ns = max(now_ns, wire->leaves_ns), bytes = qdisc_pkt_len(qdisc_peek_head(sch));
+
+	wire->leaves_ns = wire->of[IS_RECORDED] ? serve_recorded(wire, from_ns, bytes) :
+						  serve_stepped(wire, from_ns, bytes);
+}
+
+static int wire_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+{
+	struct wire *wire = qdisc_priv(sch);
+	int waits = sch->q.qlen;
+
+	if (waits >= wire->of[PACKETS] ||
+	    sch->qstats.backlog + qdisc_pkt_len(skb) > wire->of[BYTES])
+		return qdisc_drop(skb, sch, to_free);
+	qdisc_enqueue_tail(skb, sch);
+	if (!waits)
+		serve(sch, ktime_get_ns() - zero_ns);
+	return NET_XMIT_SUCCESS;
+}
+
+static struct sk_buff *wire_dequeue(struct Qdisc *sch)
+{
+	struct wire *wire = qdisc_priv(sch);
+	struct sk_buff *skb;
+
+	if (!sch->q.qlen || wire->leaves_ns == NEVER)
+		return NULL;
+	if (ktime_get_ns() - zero_ns < wire->leaves_ns) {
+		qdisc_watchdog_schedule_ns(&wire->watchdog, zero_ns + wire->leaves_ns);
+		return NULL;
+	}
+	skb = qdisc_dequeue_head(sch);
+	if (sch->q.qlen)
+		serve(sch, wire->leaves_ns);
+	return skb;
+}
+
+static int wire_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
+{
+	struct wire *wire = qdisc_priv(sch);
+	void *text = NULL;
+	char path[64];
+	ssize_t bytes;
+
+	qdisc_watchdog_init(&wire->watchdog, sch);
+	snprintf(path, sizeof(path), "/mnt/%s.link", qdisc_dev(sch)->name);
+	bytes = kernel_read_file_from_path(path, 0, &text, INT_MAX, NULL, READING_UNKNOWN);
+	if (bytes < 0)
+		return bytes;
+	wire->of = text;
+	if (bytes < 8 * FIRST || bytes != 8 * (FIRST + wire->of[COUNT]))
+		return -EINVAL;
+	return 0;
+}
+
+static void wire_reset(struct Qdisc *sch)
+{
+	struct wire *wire = qdisc_priv(sch);
+
+	qdisc_reset_queue(sch);
+	qdisc_watchdog_cancel(&wire->watchdog);
+}
+
+static void wire_destroy(struct Qdisc *sch)
+{
+	struct wire *wire = qdisc_priv(sch);
+
+	qdisc_watchdog_cancel(&wire->watchdog);
+	vfree(wire->of);
+}
+
+static struct Qdisc_ops wire_ops = {
+	.id = "wire",
+	.priv_size = sizeof(struct wire),
+	.enqueue = wire_enqueue,
+	.dequeue = wire_dequeue,
+	.peek = qdisc_peek_dequeued,
+	.init = wire_init,
+	.reset = wire_reset,
+	.destroy = wire_destroy,
+	.owner = THIS_MODULE,
+};
+
+/* Written less than half a second before or after time 0, which is a whole second. */
+static int set_begins(const char *value, const struct kernel_param *kp)
+{
+	zero_ns = div64_u64(ktime_get_ns() + NSEC_PER_SEC / 2, NSEC_PER_SEC) * NSEC_PER_SEC;
+	return 0;
+}
+
+static const struct kernel_param_ops begins_ops = { .set = set_begins };
+module_param_cb(begins, &begins_ops, NULL, 0200);
+
+static int __init wire_load(void)
+{
+	return register_qdisc(&wire_ops);
+}
+module_init(wire_load);
+
+MODULE_DESCRIPTION("A wire whose rate changes and may be 0");
+MODULE_LICENSE("GPL");
