@@ -88,7 +88,7 @@ def kind_of(link: Link) -> str:
 
 
 def is_own(link: Link) -> bool:
-    """Whether Linux has no such link, so that `guest/link.c` makes it: recorded, or dead at times."""
+    """Whether `guest/link.c` makes it, for Linux has none: recorded, or dead at times."""
     return bool(link.get("trace_ms")) or any(not at["rate_bps"] for at in link.get("rate_at", ()))
 
 
@@ -309,7 +309,8 @@ class Network:
             drop = f"filter add dev {other} ingress matchall action {action} conform-exceed drop"
             found.append(Step(device, (_tc(f"{add} {other} clsact"), _tc(drop)), other))
         device = queue_device(number)
-        qdiscs = tuple(_tc(f"{add} {device} {qdisc}") for qdisc in self._qdiscs(link))
+        own = [f"root {_STAB} wire"] if is_own(link) else self._qdiscs(link)
+        qdiscs = tuple(_tc(f"{add} {device} {qdisc}") for qdisc in own)
         found.append(Step(device, qdiscs, f"a{number}"))
         late = link.get("delay_ns") or link.get("delay_at") or link.get("delay_jitter")
         if late and not link.get("limit_packets"):
@@ -323,8 +324,6 @@ class Network:
         """The queue of a link and its rate."""
         (kind, of), *_ = _queue(link).items()
         buffer, rate_bps = link["buffer"], link["rate_bps"]
-        if is_own(link):
-            return [f"root {_STAB} wire"]
         if self._is_wire(link):
             limit, late = self._packets(buffer), ""
             if both := link.get("limit_packets"):

@@ -93,11 +93,7 @@ def check(canonical: Mapping[str, Any], series: str = SERIES) -> None:
             ),
             f"{name}tick": (link.get("tick_ns", 0), 0, "Linux has no such qdisc"),
         }
-        if is_own(link):
-            only |= {
-                f"{name}queue": (kind, "drop_tail", "a trace or a rate of 0 has drop_tail there"),
-                f"{name}burst": (link.get("burst_bytes", 0), 0, "a rate of 0 has none there"),
-            }
+        only |= _of_own(name, link)
         if kind in no_qdisc:
             only[f"{name}queue"] = (kind, None, no_qdisc[kind])
         if kind == "red":
@@ -159,6 +155,16 @@ def _check_red(name: str, red: Mapping[str, Any]) -> None:
                 f"{name}{field} = {value}: not on the virtual Linux: its RED takes {able}; "
                 "write that, or use the simulator"
             )
+
+
+def _of_own(name: str, link: Mapping[str, Any]) -> dict[str, tuple[Any, Any, str]]:
+    """What a link must be that `guest/link.c` makes."""
+    if not is_own(link):
+        return {}
+    return {
+        f"{name}queue": (kind_of(link), "drop_tail", "a trace or a rate of 0 has drop_tail there"),
+        f"{name}burst": (link.get("burst_bytes", 0), 0, "a rate of 0 has none there"),
+    }
 
 
 def _limit(link: Mapping[str, Any]) -> int | None:
