@@ -123,6 +123,8 @@ COMMANDS = [
     "run examples/short_flow.toml --pcapng out.pcapng",
     "explain out.pcapng",
     "conform cubic examples/conformance/rfc9438/timeout.toml",
+    "conform cubic examples/conformance/rfc9438/decrease.toml --stack quinn",
+    "run examples/udp.toml",
     "list",
     "list cubic",
     "list cubic --history",
