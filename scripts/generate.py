@@ -86,7 +86,7 @@ default.
 
 from typing import Annotated, Literal
 
-from pydantic import AliasChoices, BeforeValidator, Field
+from pydantic import AliasChoices, BeforeValidator, Field, Strict
 
 from ackclock.scenario.model import Model, or_short, tagged
 from ackclock.scenario.kinds import (
@@ -214,7 +214,7 @@ class Keys:
                 settings["default"] = repr(value.written(of["default"]))
         else:
             key = name
-            annotation = self.annotation(name, target, settings)
+            annotation = self.annotation(name, target)
             if "default" in of:
                 default = of["default"]
                 settings["default"] = repr(NAMES.get(default, default))
@@ -241,12 +241,11 @@ class Keys:
         described = [f"description={quoted(words(of))}"] if "description" in of else []
         return f"{key}: {annotation} = Field({', '.join([*default, *more, *described])})", required
 
-    def annotation(self, name: str, target: dict, settings: dict[str, str]) -> str:
+    def annotation(self, name: str, target: dict) -> str:
         """The Python type of a field that is neither a quantity nor a number."""
         match target:
             case {"type": "boolean"}:
-                settings["strict"] = "True"
-                annotation = "bool"
+                annotation = "Annotated[bool, Strict()]"
             case {"type": "array", "items": {"type": "integer"} as item}:
                 limits = f"{item['minimum']:_}, {item['maximum']:_}"
                 annotation = f"tuple[Annotated[int, Integer({limits})], ...]"

@@ -359,6 +359,7 @@ def test_a_limited_pacing_rate():
             {"flow": {"frames": {"size": "12kB", "every": "33ms"}}},
             ['flow 1: frames = {size = "12kB"', "leave it"],
         ),
+        ({"flow": {"sack": False}}, ["flow 1: sack = false", "vlinux"]),
         ({"flow": {"hides": "losses"}}, ['flow 1: hides = "losses"', "honest"]),
         ({"flow": {"hides": "marks", "ecn": True}}, ['flow 1: hides = "marks"', "honest"]),
         (

@@ -246,55 +246,6 @@ def test_the_link_in_time(name):
     assert ours["retransmitted_packets"].item() > 5
 
 
-def test_the_initial_window_of_a_route():
-    """The same packets: 30 at first, 4 beside it."""
-    flows = [Flow(algorithm="cubic", initcwnd=30), Flow(algorithm="reno", initcwnd=4, start="4.1s")]
-    each = scenario(*flows, jitter="0s", duration="5s")
-    ours, linux = run(each), vlinux.run(each)
-    for column in ("sent_packets", "delivered_bytes", "retransmitted_packets"):
-        assert linux.flows[column].to_list() == ours.flows[column].to_list(), column
-
-
-@pytest.mark.parametrize("reads", ["at once", "bulk"])
-def test_a_receive_window_of_whole_segments(reads):
-    """The same packets, though 300 and 100 kB are no whole segments."""
-    flows = [Flow(algorithm="reno", receive_window="300kB")]
-    flows.append(Flow(algorithm="cubic", receive_window="100kB", start="1s", rtt="30ms"))
-    each = scenario(*flows, jitter="0s", duration="5s", rtt="40ms", reads=reads)
-    ours, linux = run(each), vlinux.run(each)
-    for column in ("sent_packets", "delivered_bytes"):
-        assert linux.flows[column].to_list() == ours.flows[column].to_list(), column
-
-
-def test_segments_of_a_flow():
-    """The same packets: of 536, 1200 and 1448 bytes of payload."""
-    flows = [Flow(algorithm="cubic", mss=536), Flow(algorithm="cubic", start="300ms")]
-    flows.append(Flow(algorithm="reno", mss=1200, size="2MB", start="700ms"))
-    each = scenario(*flows, jitter="0s", duration="5s")
-    ours, linux = run(each), vlinux.run(each)
-    for column in ("sent_packets", "delivered_bytes", "retransmitted_packets"):
-        assert linux.flows[column].to_list() == ours.flows[column].to_list(), column
-    assert linux.flows["delivered_bytes"][0] % 536 == 0
-
-
-#: Algorithms and the highest rates of pacing, below, at and above what the link lets them have.
-PACED = {
-    "beside a flow that does not pace": [("cubic", "20mbit"), ("cubic", None)],
-    "BBR": [("reno", "5mbit"), ("bbr", "8mbit")],
-    "slow, and above the link": [("cubic", "100kbit"), ("cubic", "200mbit")],
-}
-
-
-@pytest.mark.parametrize("name", PACED)
-def test_a_limited_pacing_rate(name):
-    """The same packets, and no more than the limit."""
-    flows = [Flow(algorithm=algorithm, max_pacing_rate=rate) for algorithm, rate in PACED[name]]
-    each = scenario(*flows, jitter="0s", duration="5s")
-    ours, linux = run(each), vlinux.run(each)
-    for column in ("sent_packets", "delivered_bytes", "retransmitted_packets"):
-        assert linux.flows[column].to_list() == ours.flows[column].to_list(), column
-
-
 #: What applications write, and whose hosts send bursts.
 WRITES = {
     "silent, then greedy": (True, "cubic", [{"size": "1MB"}, {"at": "5s"}]),

@@ -84,6 +84,7 @@ struct Ends {
     last_bytes: u32,
     /// Payload of the others.
     mss_bytes: u32,
+    sack: bool,
     /// Window field of the receiver, and how far it is shifted.
     window: u16,
     shift: u8,
@@ -141,6 +142,7 @@ impl<'a> Capture<'a> {
             Ends {
                 addresses: Addresses::of(number, session),
                 mss_bytes: scenario.mss_of(flow),
+                sack: flow.sack,
                 window,
                 shift,
                 ..Ends::default()
@@ -212,6 +214,7 @@ impl<'a> Capture<'a> {
         let mut frame = self.frame(element, true, SYN | flags, field);
         frame.stamps = (stamp(sent_ns), 0);
         frame.mss_and_shift = Some((self.mss_option(element), MOST_SHIFT));
+        frame.permits_sack = self.ends[element].sack;
         self.see(at_ns, at, &frame);
     }
 
@@ -244,6 +247,7 @@ impl<'a> Capture<'a> {
         frame.window = window.min(u16::MAX.into()) as u16;
         (frame.ack, frame.stamps) = (1, stamps);
         frame.mss_and_shift = Some((self.mss_option(element), shift));
+        frame.permits_sack = self.ends[element].sack;
         self.see(at_ns, at, &frame);
     }
 

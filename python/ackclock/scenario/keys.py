@@ -6,7 +6,7 @@ default.
 
 from typing import Annotated, Literal
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, Field, Strict
 
 from ackclock.scenario.kinds import Bytes, Integer, Payload, Rate, Size, Thousandths, Time
 from ackclock.scenario.link_keys import Bottleneck
@@ -127,6 +127,16 @@ class Flow(Model):
         "`SO_MAX_PACING_RATE`; with one it paces, whatever `pacing` says (default: "
         "no limit).",
     )
+    sack: Annotated[bool, Strict()] = Field(
+        True,
+        description="Whether both hosts use SACK (RFC 2018; `tcp_sack` of today's Linux); else "
+        "NewReno (RFC 6582).",
+    )
+    tlp: Annotated[bool, Strict()] = Field(
+        True,
+        description="Whether it sends tail loss probes (RFC 8985; `tcp_early_retrans` of today's "
+        "Linux).",
+    )
     initial_ssthresh_packets: Annotated[int, Integer(2, 2_147_483_647)] | None = Field(
         None,
         description="ssthresh at the start, as from a route's cached metric (default: no limit).",
@@ -233,6 +243,16 @@ class Session(Model):
         "`SO_MAX_PACING_RATE`; with one it paces, whatever `pacing` says (default: "
         "no limit).",
     )
+    sack: Annotated[bool, Strict()] = Field(
+        True,
+        description="Whether both hosts use SACK (RFC 2018; `tcp_sack` of today's Linux); else "
+        "NewReno (RFC 6582).",
+    )
+    tlp: Annotated[bool, Strict()] = Field(
+        True,
+        description="Whether it sends tail loss probes (RFC 8985; `tcp_early_retrans` of today's "
+        "Linux).",
+    )
     initial_ssthresh_packets: Annotated[int, Integer(2, 2_147_483_647)] | None = Field(
         None,
         description="ssthresh at the start, as from a route's cached metric (default: no limit).",
@@ -258,9 +278,8 @@ class Session(Model):
         description="Standard deviation of the logarithm of lognormal sizes (default: equal "
         "sizes).",
     )
-    route_ssthresh: bool = Field(
+    route_ssthresh: Annotated[bool, Strict()] = Field(
         False,
-        strict=True,
         description="Whether each connection starts with the ssthresh that the route kept of "
         "those before, as in Linux 2.6 (`tcp_update_metrics`). The first one starts "
         "with `initial_ssthresh_packets`. Each session has a route of its own.",
@@ -309,17 +328,14 @@ class ScenarioKeys(Model):
         "arrives; a receiver with `linux-6` then also acknowledges the end of each "
         'burst. `"bulk"`: each 256 KiB (SO_RCVLOWAT).',
     )
-    tso: bool | None = Field(
+    tso: Annotated[bool, Strict()] | None = Field(
         None,
-        strict=True,
         description="Whether hosts send bursts that the network card cuts into packets (default: "
         "true for `linux-6`, false for the others). With `tso`, Linux 2.6 saves data "
         "for bursts of up to 64 KB.",
     )
-    pacing: bool = Field(
-        False,
-        strict=True,
-        description="Whether senders space their packets at `sk_pacing_rate`, as with fq.",
+    pacing: Annotated[bool, Strict()] = Field(
+        False, description="Whether senders space their packets at `sk_pacing_rate`, as with fq."
     )
     sack_cost: Annotated[str, Time(0, 1_000_000)] = Field(
         "0s",

@@ -6,7 +6,7 @@ default.
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, Strict
 
 from ackclock.scenario.kinds import (
     Billionths,
@@ -46,10 +46,8 @@ class Codel(Model):
         "never drops while no more than this waits behind a packet (RFC 8289, "
         "section 5.5).",
     )
-    ecn: bool = Field(
-        False,
-        strict=True,
-        description="Mark ECN-capable packets instead of dropping them. Linux's default.",
+    ecn: Annotated[bool, Strict()] = Field(
+        False, description="Mark ECN-capable packets instead of dropping them. Linux's default."
     )
 
 
@@ -76,9 +74,8 @@ class FqCodel(Model):
         description="IP bytes of a full packet (default: of the scenario, at least 1500). CoDel "
         "never drops while no more than this waits.",
     )
-    ecn: bool = Field(
+    ecn: Annotated[bool, Strict()] = Field(
         True,
-        strict=True,
         description="Mark ECN-capable packets instead of dropping them (RFC 8290, section 5.2.5).",
     )
 
@@ -137,22 +134,19 @@ class Red(Model):
         "Jacobson 1993, section 4). 0: an idle time does not change the average, as "
         "in Linux below a token bucket.",
     )
-    gentle: bool = Field(
+    gentle: Annotated[bool, Strict()] = Field(
         False,
-        strict=True,
         description="Above the maximum, raise the probability from max_p to 1 at twice the "
         'maximum, and mark every packet only from there (Floyd 2000, "Recommendation '
         'on using the gentle variant of RED").',
     )
-    adaptive: bool = Field(
+    adaptive: Annotated[bool, Strict()] = Field(
         False,
-        strict=True,
         description="Every 0.5 s, adapt max_p so that the average stays near the middle (Floyd, "
         "Gummadi and Shenker 2001, section 3).",
     )
-    ecn: bool = Field(
+    ecn: Annotated[bool, Strict()] = Field(
         False,
-        strict=True,
         description="Mark ECN-capable packets instead of dropping them, also above the maximum. "
         "Linux's default.",
     )
@@ -205,9 +199,8 @@ class Pie(Model):
         description="IP bytes of a full packet (default: of the scenario, at least 1500). PIE "
         "drops nothing while less than two of them wait.",
     )
-    ecn: bool = Field(
+    ecn: Annotated[bool, Strict()] = Field(
         False,
-        strict=True,
         description="Mark ECN-capable packets instead of dropping them while the probability is "
         "at most 10 % (RFC 8033, section 5.1). Linux's default.",
     )
@@ -383,9 +376,8 @@ class DelayJitter(Model):
     distribution: Literal["uniform", "normal", "pareto"] = Field(
         "uniform", description="Distribution of the delays, as of netem. None is below 0."
     )
-    overtaking: bool = Field(
+    overtaking: Annotated[bool, Strict()] = Field(
         False,
-        strict=True,
         description="Whether packets overtake each other, as with netem without a rate. "
         "Otherwise they keep their order.",
     )

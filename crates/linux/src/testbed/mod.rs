@@ -273,6 +273,15 @@ pub fn check(
         let fix = "all flows on the kernel have one; leave it out, or use the simulator or vlinux";
         return refuse(&format!("flows[{flow}].mss_bytes"), "a number".into(), fix);
     }
+    for (key, is_on) in [
+        ("sack", (|flow| flow.sack) as fn(&Flow) -> bool),
+        ("tlp", |flow| flow.tlp),
+    ] {
+        if let Some(flow) = scenario.flows.iter().position(|flow| !is_on(flow)) {
+            let fix = "flows on the kernel share one; leave it out, or use the simulator or vlinux";
+            return refuse(&format!("flows[{flow}].{key}"), "false".into(), fix);
+        }
+    }
     let has_window = |flow: &Flow| flow.initcwnd.is_some();
     if let Some(flow) = scenario.flows.iter().position(has_window) {
         let fix = "routes on the kernel have none; leave it out, or use the simulator or vlinux";

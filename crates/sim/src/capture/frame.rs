@@ -99,8 +99,9 @@ pub(super) struct Frame {
     pub(super) seq: u32,
     pub(super) ack: u32,
     pub(super) window: u16,
-    /// The option MSS, and that of the window scale, of a SYN. It also permits SACK.
+    /// The option MSS, and that of the window scale, of a SYN, which may permit SACK, too.
     pub(super) mss_and_shift: Option<(u16, u8)>,
+    pub(super) permits_sack: bool,
     /// TSval and TSecr.
     pub(super) stamps: (u32, u32),
     pub(super) sacks: [(u32, u32); 3],
@@ -191,7 +192,9 @@ impl Frame {
         if let Some((mss, shift)) = self.mss_and_shift {
             out.extend([2, 4]);
             out.extend(mss.to_be_bytes());
-            out.extend([4, 2, 8, 10]);
+            let first = if self.permits_sack { [4, 2] } else { [1, 1] };
+            out.extend(first);
+            out.extend([8, 10]);
             out.extend(value.to_be_bytes());
             out.extend(echo.to_be_bytes());
             out.extend([1, 3, 3, shift]);

@@ -18,6 +18,8 @@ fn switches(scenario: &Scenario, flow: &scenario::Flow, long_way: bool) -> Switc
         pacing: scenario.pacing || flow.max_pacing_rate_bps.is_some(),
         max_pacing_rate: flow.max_pacing_rate_bps.map_or(u64::MAX, |bps| bps / 8),
         initcwnd: flow.initcwnd,
+        sack: flow.sack,
+        tlp: flow.tlp,
         segments_per_ack: (flow.delayed_ack_segments).unwrap_or(scenario.delayed_ack_segments),
         reads: match scenario.reads {
             scenario::Reads::AtOnce => Reads::AtOnce,

@@ -93,6 +93,16 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1_000, max = 1_000_000_000_000_u64))]
     pub max_pacing_rate_bps: Option<u64>,
+    /// Whether both hosts use SACK (RFC 2018; `tcp_sack` of today's Linux); else NewReno (RFC 6582).
+    // JSON leaves out `true`.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    #[schemars(extend("default" = true))]
+    pub sack: bool,
+    /// Whether it sends tail loss probes (RFC 8985; `tcp_early_retrans` of today's Linux).
+    // JSON leaves out `true`.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    #[schemars(extend("default" = true))]
+    pub tlp: bool,
     /// ssthresh at the start, as from a route's cached metric (default: no limit).
     #[schemars(range(min = 2, max = ackclock_host::TCP_INFINITE_SSTHRESH))]
     pub initial_ssthresh_packets: Option<u32>,
@@ -118,6 +128,15 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1_000, max = 1_000_000_000_000_u64), example = 20_000_000)]
     pub rate_bps: Option<u64>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_yes(value: &bool) -> bool {
+    *value
 }
 
 /// What may stand in the place of Linux's TCP.
@@ -267,6 +286,8 @@ impl Flow {
             mss_bytes: None,
             initcwnd: None,
             max_pacing_rate_bps: None,
+            sack: true,
+            tlp: true,
             initial_ssthresh_packets: None,
             ecn: EcnMode::Off,
             delayed_ack_segments: None,

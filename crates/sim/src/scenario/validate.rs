@@ -234,6 +234,14 @@ impl Scenario {
                 &format!("give room for {room}, at least {least}"),
             )?;
         }
+        for (key, is_on) in [("sack", flow.sack), ("tlp", flow.tlp)] {
+            check(
+                self.profile.is_new() || is_on,
+                &name(key),
+                "false".into(),
+                "it is a switch of today's Linux; choose profile linux-6, or leave it out",
+            )?;
+        }
         check(
             self.profile.is_new() || flow.ecn.is_off(),
             &name("ecn"),

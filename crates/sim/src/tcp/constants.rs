@@ -9,6 +9,8 @@ pub(super) const RTO_MAX_US: u64 = 120_000_000;
 pub(super) const TIMEOUT_MIN_US: u64 = 2_000;
 /// Duplicate ACK threshold, and the assumed degree of reordering.
 pub(super) const REORDERING: u32 = 3;
+/// `sysctl_tcp_max_reordering`
+pub(super) const MOST_REORDERING: u64 = 300;
 /// Bytes in the largest GSO packet.
 pub(super) const GSO_MAX_BYTES: u64 = 65_536;
 /// `MAX_TCP_HEADER` and one byte: what a GSO packet leaves free of 64 KiB.

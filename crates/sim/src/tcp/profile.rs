@@ -69,6 +69,10 @@ pub struct Switches {
     pub max_pacing_rate: u64,
     /// Packets of the initial window, if the route has a number of its own.
     pub initcwnd: Option<u32>,
+    /// Whether both ends use SACK (`tcp_sack`).
+    pub sack: bool,
+    /// Whether tail loss probes are allowed (`tcp_early_retrans`).
+    pub tlp: bool,
     /// Data segments per delayed ACK.
     pub segments_per_ack: u32,
     /// When the application of the receiver reads.
@@ -201,6 +205,8 @@ impl Switches {
             pacing: false,
             max_pacing_rate: u64::MAX,
             initcwnd: None,
+            sack: true,
+            tlp: true,
             segments_per_ack: 2,
             reads: Reads::AtOnce,
             long_way: false,

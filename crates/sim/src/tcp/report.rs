@@ -36,9 +36,15 @@ impl Sender {
         self.board.nxt()
     }
 
-    /// Segments that the sender knows to be delivered: acknowledged or SACKed.
+    /// Segments that the sender knows to be delivered: acknowledged or SACKed; without SACK those that
+    /// Linux counts.
     pub fn delivered_packets(&self) -> u64 {
-        self.board.una() + u64::from(self.tp().sacked_out)
+        let tp = self.tp();
+        match self.loss.has_sack() {
+            true => self.board.una() + u64::from(tp.sacked_out),
+            // The handshake counts, too.
+            false => tp.delivered.saturating_sub(1).into(),
+        }
     }
 
     /// Three totals: data packets sent, retransmissions included; retransmissions; lost packets.

@@ -53,6 +53,9 @@ _HOST = {
     "net/core/txrehash": 0,
 }
 
+#: Keys of a flow, and the switches of `net.ipv4` that they turn off.
+_SWITCHES = {"sack": "tcp_sack", "tlp": "tcp_early_retrans"}
+
 #: `tcp_ecn` of Linux 7: accurate ECN is asked for, and answered.
 ACCURATE = 3
 
@@ -72,6 +75,8 @@ class Way(NamedTuple):
     initcwnd: int | None = None
     #: The largest packet that its routes allow, bytes; none: that of the devices.
     mtu: int | None = None
+    #: Switches of the sender's TCP that are off.
+    off: tuple[str, ...] = ()
 
 
 class Step(NamedTuple):
@@ -136,7 +141,8 @@ class Network:
         tcp_ecn = ACCURATE if ecn == "accurate" else int(bool(ecn))
         mss, header = flow.get("mss_bytes"), self._canonical["header_bytes"]
         mtu = None if mss is None else mss + header
-        return Way(flow["rtt_ns"], tcp_ecn, route, back, flow.get("initcwnd"), mtu)
+        off = tuple(switch for key, switch in _SWITCHES.items() if not flow.get(key, True))
+        return Way(flow["rtt_ns"], tcp_ecn, route, back, flow.get("initcwnd"), mtu, off)
 
     def sender(self, way: Way) -> str:
         """The namespace of the senders with that way."""
@@ -232,13 +238,15 @@ class Network:
         sender, receiver = self.sender(way), self.receiver(way)
         forth_ns = way.rtt_ns // 2 if way.back else 0
         # The receiver has nothing to count; with the option data packets would be smaller.
-        without = {"net/ipv4/tcp_ecn_option": 0} if way.ecn == ACCURATE else {}
+        own = {"net/ipv4/tcp_ecn": way.ecn} | {f"net/ipv4/{switch}": 0 for switch in way.off}
+        if way.ecn == ACCURATE:
+            own["net/ipv4/tcp_ecn_option"] = 0
         lines = [
             *self._pair(sender, "sender", HUB, f"r{number}"),
             f"ip -n {sender} addr add {self.address(way, 1)}/32 dev sender",
             _route(sender, "sender", initcwnd=way.initcwnd, mtu=way.mtu),
             _delay(f"r{number}", way.rtt_ns - forth_ns),
-            *_in(sender, _settings(_HOST | {"net/ipv4/tcp_ecn": way.ecn} | without)),
+            *_in(sender, _settings(_HOST | own)),
         ]
         if not self._canonical["tso"]:
             lines.append(f"ip -n {sender} link set sender gso_max_segs 1")

@@ -39,6 +39,11 @@ impl Counts<'_> {
         self.0.sacked_out -= 1;
     }
 
+    /// Without SACK `sacked_out` is what duplicate ACKs tell.
+    pub(in crate::tcp) fn assume_sacked(&mut self, segments: u32) {
+        self.0.sacked_out = segments;
+    }
+
     /// A segment is judged lost, for the first time or again.
     #[inline]
     pub(in crate::tcp) fn lost(&mut self, again: bool) {

@@ -1,11 +1,13 @@
-//! How the sender finds lost segments: by time ([`Rack`]) or by distance ([`Fack`]). At the tail of
-//! a flow a probe helps ([`Tlp`]).
+//! How the sender finds lost segments: by time ([`Rack`]), by distance ([`Fack`]), or without SACK by
+//! duplicate ACKs ([`NewReno`]). At the tail of a flow a probe helps ([`Tlp`]).
 
 mod fack;
+mod new_reno;
 mod rack;
 mod tlp;
 
 pub(super) use fack::Fack;
+pub(super) use new_reno::NewReno;
 pub(super) use rack::Rack;
 pub(super) use tlp::{Answer, Tlp};
 
@@ -19,16 +21,33 @@ pub(super) enum LossDetection {
     Rack(Rack),
     /// FACK: a segment is lost if it is three segments or more below the highest SACK.
     Fack(Fack),
+    /// NewReno: the connection has no SACK.
+    NewReno(NewReno),
 }
 
 impl LossDetection {
+    /// What a connection without SACK has (`tcp_is_reno`).
+    #[inline]
+    pub(super) fn new_reno(&mut self) -> Option<&mut NewReno> {
+        match self {
+            Self::NewReno(new_reno) => Some(new_reno),
+            _ => None,
+        }
+    }
+
+    /// Whether the connection has SACK.
+    #[inline]
+    pub(super) fn has_sack(&self) -> bool {
+        !matches!(self, Self::NewReno(_))
+    }
+
     /// Notes delivered transmissions: the most recently sent one, and when the last that the ACK
     /// delivered was sent.
     #[inline]
     pub(super) fn on_delivered(&mut self, now_ns: u64, newest: SentOrder, last_sent_ns: u64) {
         match self {
             Self::Rack(rack) => rack.on_delivered(now_ns, newest, last_sent_ns),
-            Self::Fack(_) => (),
+            Self::Fack(_) | Self::NewReno(_) => (),
         }
     }
 
@@ -63,6 +82,7 @@ impl LossDetection {
                 fack.detect(board, host);
                 None
             }
+            Self::NewReno(_) => None,
         }
     }
 
@@ -81,19 +101,29 @@ impl LossDetection {
                 board.mark_all_lost(host.counts(), |sent_ns| rack.spares(now_us, sent_ns));
             }
             Self::Fack(_) => board.mark_all_lost(host.counts(), |_| false),
+            Self::NewReno(_) => {
+                host.counts().assume_sacked(0);
+                board.mark_all_lost(host.counts(), |_| false);
+            }
         }
     }
 
     /// Notes that the path reorders packets, and by how many.
     pub(super) fn note_reordering(&mut self, segments: u64) {
-        if let Self::Rack(rack) = self {
-            rack.note_reordering(segments);
+        match self {
+            Self::Rack(rack) => rack.note_reordering(segments),
+            Self::NewReno(new_reno) => new_reno.note_reordering(segments),
+            Self::Fack(_) => (),
         }
     }
 
     /// Whether the path reorders by more segments than usual.
     pub(super) fn reorders_much(&self) -> bool {
-        matches!(self, Self::Rack(rack) if rack.reorders_much())
+        match self {
+            Self::Rack(rack) => rack.reorders_much(),
+            Self::NewReno(new_reno) => new_reno.reorders_much(),
+            Self::Fack(_) => false,
+        }
     }
 
     /// Notes a timeout in spite of many duplicates.

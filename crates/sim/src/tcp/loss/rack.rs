@@ -5,7 +5,7 @@
 //! sent transmission that the ACK delivers, then [`detect`](Rack::detect). If `detect` returns a
 //! time, call it again at that time.
 
-use super::super::constants::REORDERING;
+use super::super::constants::{MOST_REORDERING, REORDERING};
 use super::super::host::Host;
 use super::super::scoreboard::{is_after, Scoreboard, SentOrder};
 use ackclock_host::{CaState, TcpSock};
@@ -37,8 +37,6 @@ pub(crate) struct Rack {
 const RECOVERIES: u32 = 16;
 /// Its maximum.
 const MOST_STEPS: u32 = 255;
-/// `sysctl_tcp_max_reordering`
-const MOST_REORDERING: u64 = 300;
 
 impl Rack {
     pub(crate) const fn new() -> Self {

@@ -40,17 +40,19 @@ pub(in super::super) fn tcp_ack(sk: &mut Sender, now_ns: u64, ack: &Ack) {
     let dubious = tcp_ack_is_dubious(sk, &flags);
     if dubious {
         flags = sk.tcp_fastretrans_alert(flags);
+        // Without SACK it counts duplicates.
+        flags.newly_delivered = sk.tp().delivered.wrapping_sub(prior.delivered);
     }
     if flags.set_timer {
         sk.tcp_set_xmit_timer();
     }
     flags.newly_lost = sk.tp().lost.wrapping_sub(prior.lost);
-    sk.host.note_delivered(newly_delivered); // `tcp_rate_gen`
+    sk.host.note_delivered(flags.newly_delivered); // `tcp_rate_gen`
     if sk.host.has_cong_control() {
         let counts = AckCounts {
             rtt_us,
             newly_lost: flags.newly_lost,
-            newly_delivered,
+            newly_delivered: flags.newly_delivered,
             prior_in_flight: prior.in_flight,
             ece,
             may_answer_probe,

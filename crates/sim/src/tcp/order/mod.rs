@@ -101,6 +101,7 @@ fn tcp_sacktag_write_queue(
 pub(super) fn tcp_check_sack_reordering(sk: &mut Sender, low: u64, una: u64) {
     // `tcp_highest_sack_seq`
     let highest = match sk.tp().sacked_out {
+        _ if !sk.loss.has_sack() => una,
         0 => una,
         _ => sk.board.sacked_end(),
     };
@@ -146,6 +147,13 @@ fn tcp_clean_rtx_queue(
         sk.timers.on_progress();
         sk.board
             .acknowledge(sk.host.counts(), ack.ack, sk.high_seq, delivery);
+    }
+    if una_advanced {
+        if let Some(new_reno) = sk.loss.new_reno() {
+            new_reno.on_acknowledged(sk.host.counts(), delivery.acked);
+            // Any original may be one of those that duplicates have told of.
+            delivery.original_delivered &= !delivery.retransmitted_acked;
+        }
     }
     if let Some(low) = delivery.acked_late {
         tcp_check_sack_reordering(sk, low, ack.ack);
@@ -224,7 +232,7 @@ fn end(sk: &mut Sender, prior: &Prior, dubious: bool) {
     // A recount costs the whole window. Small windows show every mistake.
     #[cfg(debug_assertions)]
     if dubious && sk.tp().packets_out < 256 {
-        sk.board.check(sk.tp());
+        sk.board.check(sk.tp(), sk.loss.has_sack());
     }
     #[cfg(not(debug_assertions))]
     let _ = dubious;

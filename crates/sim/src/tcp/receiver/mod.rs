@@ -67,6 +67,8 @@ pub struct Receiver {
     sack_compression: Option<Compression>,
     /// It acknowledges what is missing.
     hides_losses: bool,
+    /// The connection has SACK.
+    has_sack: bool,
     /// No short way is taken (ADR 17).
     long_way: bool,
     /// Does each ACK tell when it left? None then is ordinary.
@@ -172,6 +174,7 @@ impl Receiver {
             compressed_at_ns: NEVER,
             duplicates: 0,
             hides_losses: false,
+            has_sack: switches.sack,
             // The short ways are those of Linux.
             long_way: switches.long_way || switches.segments_per_ack > LINUX_ENOUGH as u32,
             tells_departures: false,

@@ -94,7 +94,7 @@ impl Receiver {
         let Some(compression) = self.sack_compression else {
             return true;
         };
-        if self.has_enough() || self.acknowledges_each() || full {
+        if self.has_enough() || self.acknowledges_each() || full || !self.has_sack {
             return true;
         }
         if self.duplicate_acks_of != self.rcv_nxt {
@@ -118,9 +118,11 @@ impl Receiver {
 
     #[cold]
     pub(super) fn report(&mut self, ack: Ack) -> Ack {
-        let duplicate = self.duplicate.take().map(|bits| near(self.rcv_nxt, bits));
+        let reported = self.duplicate.take().filter(|_| self.has_sack);
+        let duplicate = reported.map(|bits| near(self.rcv_nxt, bits));
         let duplicate = duplicate.map(|segment| (segment, segment + 1));
-        let blocks = duplicate.into_iter().chain(self.sacks.known());
+        let known = self.sacks.known().filter(|_| self.has_sack);
+        let blocks = duplicate.into_iter().chain(known);
         ack.with_sacks(blocks, duplicate.is_some())
     }
 }

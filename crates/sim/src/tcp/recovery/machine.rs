@@ -31,7 +31,13 @@ impl Sender {
                     self.host.set_state(CaState::Open);
                 }
                 CaState::Recovery => {
-                    self.tcp_try_undo_recovery(&flags);
+                    if self.loss.new_reno().is_some() {
+                        self.host.counts().assume_sacked(0);
+                    }
+                    if self.tcp_try_undo_recovery(&flags) {
+                        self.rexmit = Rexmit::None;
+                        return flags;
+                    }
                     self.tcp_end_cwnd_reduction();
                 }
                 _ => (),
@@ -40,6 +46,7 @@ impl Sender {
         }
         match state {
             CaState::Recovery => {
+                self.tcp_add_reno_sack(!flags.una_advanced);
                 if flags.una_advanced && self.tcp_try_undo_partial(&flags) {
                     self.rexmit = Rexmit::None;
                     return flags;
@@ -56,6 +63,9 @@ impl Sender {
                 self.tcp_process_loss(&flags, recovered);
                 self.tcp_identify_packet_loss(&mut flags);
                 let proceed = self.state() == CaState::Open || flags.lost_retransmission;
+                if proceed {
+                    self.tcp_count_reno_sacks(&flags);
+                }
                 if proceed && self.tp().lost_out > 0 {
                     self.tcp_enter_recovery(flags.ece);
                 } else if self.state() == CaState::Open {
@@ -63,6 +73,7 @@ impl Sender {
                 }
             }
             CaState::Open | CaState::Disorder | CaState::Cwr => {
+                self.tcp_count_reno_sacks(&flags);
                 if state <= CaState::Disorder {
                     self.tcp_try_undo_dsack();
                 }
@@ -78,6 +89,9 @@ impl Sender {
     }
 
     fn tcp_identify_packet_loss(&mut self, flags: &mut AckFlags) {
+        if let Some(new_reno) = self.loss.new_reno() {
+            return new_reno.detect(&mut self.board, &mut self.host, flags.una_advanced);
+        }
         let retrans_out = self.tp().retrans_out;
         if self.detect_losses() {
             flags.set_timer = false;
@@ -156,15 +170,61 @@ impl Sender {
         self.loss.judge_anew();
     }
 
-    /// Ends Recovery or Loss: back to Open, and to the old window if the reduction was spurious.
-    pub(super) fn tcp_try_undo_recovery(&mut self, flags: &AckFlags) {
-        if self.undo.is_due(flags.echo_ns) {
+    /// Ends Recovery or Loss: back to Open, and to the old window if the reduction was spurious. Returns
+    /// whether the state holds because the connection has no SACK.
+    pub(super) fn tcp_try_undo_recovery(&mut self, flags: &AckFlags) -> bool {
+        let undo = self.is_undo_due(flags);
+        if undo {
             self.tcp_undo_cwnd_reduction(false);
         } else {
-            self.note(SenderEvent::Recovered);
             self.loss.note_recovery(true);
         }
+        if self.tcp_is_non_sack_preventing_reopen() {
+            return true;
+        }
+        if !undo {
+            self.note(SenderEvent::Recovered);
+        }
         self.host.set_state(CaState::Open);
+        false
+    }
+
+    /// `tcp_may_undo`: D-SACKs or timestamps show that the reduction was spurious.
+    fn is_undo_due(&self, flags: &AckFlags) -> bool {
+        self.undo.all_answered() || self.tcp_packet_delayed(flags)
+    }
+
+    /// Whether the ACK is of an original. Without SACK that nothing was sent again tells it only below
+    /// `high_seq`.
+    fn tcp_packet_delayed(&self, flags: &AckFlags) -> bool {
+        let told =
+            self.loss.has_sack() || self.undo.has_stamp() || self.board.una() < self.high_seq;
+        told && self.undo.original_answered(flags.echo_ns)
+    }
+
+    /// RFC 6582, 3.2: without SACK the state holds until an ACK is above `high_seq`. Duplicates of what
+    /// was sent again would begin another recovery.
+    fn tcp_is_non_sack_preventing_reopen(&mut self) -> bool {
+        let holds = !self.loss.has_sack() && self.board.una() == self.high_seq;
+        if holds && !self.tcp_any_retrans_done() {
+            self.undo.forget_stamp();
+        }
+        holds
+    }
+
+    /// Without SACK: counts a duplicate ACK, if it is `one`.
+    fn tcp_add_reno_sack(&mut self, one: bool) {
+        if let Some(new_reno) = self.loss.new_reno().filter(|_| one) {
+            new_reno.on_duplicate(self.host.counts());
+        }
+    }
+
+    /// The same outside of recovery, where an ACK that advances ends the count.
+    fn tcp_count_reno_sacks(&mut self, flags: &AckFlags) {
+        if flags.una_advanced && !self.loss.has_sack() {
+            self.host.counts().assume_sacked(0);
+        }
+        self.tcp_add_reno_sack(!flags.una_advanced);
     }
 
     pub(super) fn tcp_try_undo_dsack(&mut self) -> bool {
@@ -178,7 +238,7 @@ impl Sender {
 
     /// Handles a partial ACK of an original, not of a retransmission: the cause was reordering.
     fn tcp_try_undo_partial(&mut self, flags: &AckFlags) -> bool {
-        if !self.undo.original_answered(flags.echo_ns) {
+        if !self.tcp_packet_delayed(flags) {
             return false;
         }
         tcp_check_sack_reordering(self, flags.prior_una, self.board.una());
@@ -193,10 +253,13 @@ impl Sender {
         false
     }
 
-    pub(super) fn tcp_try_undo_loss(&mut self) {
+    /// `frto`: F-RTO has shown it. Without SACK other signs do not end Loss.
+    pub(super) fn tcp_try_undo_loss(&mut self, frto: bool) {
         self.tcp_undo_cwnd_reduction(true);
         self.timers.on_progress();
-        self.host.set_state(CaState::Open);
+        if !self.tcp_is_non_sack_preventing_reopen() && (frto || self.loss.has_sack()) {
+            self.host.set_state(CaState::Open);
+        }
     }
 
     /// Goes to Disorder if segments are SACKed, lost or retransmitted, or if `held` is true;
@@ -235,8 +298,8 @@ impl Sender {
 
     /// Handles an ACK after a timeout.
     fn tcp_process_loss(&mut self, flags: &AckFlags, recovered: bool) {
-        if flags.una_advanced && self.undo.is_due(flags.echo_ns) {
-            return self.tcp_try_undo_loss();
+        if flags.una_advanced && self.is_undo_due(flags) {
+            return self.tcp_try_undo_loss(false);
         }
         let step = self.frto.on_ack(Evidence {
             una_advanced: flags.una_advanced,
@@ -247,13 +310,21 @@ impl Sender {
             recovered,
         });
         match step {
-            Step::Spurious => self.tcp_try_undo_loss(),
+            Step::Spurious => self.tcp_try_undo_loss(true),
             Step::SendNew => {
                 self.high_seq = self.board.nxt();
                 self.rexmit = Rexmit::New;
             }
-            Step::Retransmit if recovered => self.tcp_try_undo_recovery(flags),
-            Step::Retransmit => (),
+            Step::Retransmit if recovered => {
+                self.tcp_try_undo_recovery(flags);
+            }
+            Step::Retransmit if flags.una_advanced => {
+                if !self.loss.has_sack() {
+                    self.host.counts().assume_sacked(0);
+                }
+            }
+            // New data of F-RTO has arrived.
+            Step::Retransmit => self.tcp_add_reno_sack(self.board.nxt() > self.high_seq),
         }
     }
 

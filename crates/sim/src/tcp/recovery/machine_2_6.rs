@@ -43,7 +43,7 @@ impl Sender {
         }
         if self.state() == CaState::Loss {
             if flags.una_advanced && self.undo.is_due(flags.echo_ns) {
-                self.tcp_try_undo_loss();
+                self.tcp_try_undo_loss(true);
             }
             return self.tcp_moderate_cwnd();
         }

@@ -68,6 +68,11 @@ impl Undo {
         self.is_open() && self.retrans == 0
     }
 
+    /// Whether something was sent again since then.
+    pub(crate) fn has_stamp(&self) -> bool {
+        self.stamp_ns != NONE
+    }
+
     /// RFC 3522: whether the echo is of a transmission before the first retransmission, or none was sent
     /// again. Timestamps count whole milliseconds.
     pub(crate) fn original_answered(&self, echo_ns: u64) -> bool {

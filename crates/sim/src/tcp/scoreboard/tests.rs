@@ -43,7 +43,7 @@ fn every_segment_is_counted_once() {
     assert_eq!(counts(&host), ([5, 1, 2, 0], [7, 4, 1]));
     board.unmark_lost(host.counts());
     assert_eq!(counts(&host), ([5, 1, 0, 0], [7, 4, 1]));
-    board.check(host.tp());
+    board.check(host.tp(), true);
     board.acknowledge(host.counts(), 11, 0, &mut delivery);
     assert_eq!(counts(&host), ([0, 0, 0, 0], [11, 4, 1]));
 }
@@ -60,7 +60,7 @@ fn a_timeout_marks_all() {
     board.retransmit_last(host.counts(), 10);
     assert_eq!(counts(&host).1, [1, 3, 1], "a probe is not in retrans_out");
     assert!(board.ever_retransmitted(7) && !board.ever_retransmitted(6));
-    board.check(host.tp());
+    board.check(host.tp(), true);
 }
 
 const MS: u64 = 1_000_000;
@@ -126,7 +126,7 @@ fn a_needless_retransmission_is_in_flight() {
     board.duplicate(host.counts(), 1, 0, &mut delivery);
     assert_eq!(counts(&host).0, [4, 1, 0, 3]);
     assert_eq!(delivery.sacked_late, Some(1));
-    board.check(host.tp());
+    board.check(host.tp(), true);
 }
 
 /// RACK passes over a retransmission that is younger than any RTT, or than the echo. The rate sample counts

@@ -1,0 +1,94 @@
+"""What a flow has of its own, in the simulator and in Linux in virtual time: the same packets."""
+
+import polars as pl
+import pytest
+
+from ackclock import Flow, Scenario, run, vlinux
+from virtual import scenario
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("machine")]
+
+
+def equal_packets(each: Scenario) -> pl.DataFrame:
+    """Runs it on both, and compares its flows."""
+    ours, linux = run(each).flows, vlinux.run(each).flows
+    for column in ("sent_packets", "delivered_bytes", "retransmitted_packets"):
+        assert linux[column].to_list() == ours[column].to_list(), column
+    return linux
+
+
+def test_the_initial_window_of_a_route():
+    """The same packets: 30 at first, 4 beside it."""
+    flows = [Flow(algorithm="cubic", initcwnd=30), Flow(algorithm="reno", initcwnd=4, start="4.1s")]
+    each = scenario(*flows, jitter="0s", duration="5s")
+    equal_packets(each)
+
+
+@pytest.mark.parametrize("reads", ["at once", "bulk"])
+def test_a_receive_window_of_whole_segments(reads):
+    """The same packets, though 300 and 100 kB are no whole segments."""
+    flows = [Flow(algorithm="reno", receive_window="300kB")]
+    flows.append(Flow(algorithm="cubic", receive_window="100kB", start="1s", rtt="30ms"))
+    each = scenario(*flows, jitter="0s", duration="5s", rtt="40ms", reads=reads)
+    equal_packets(each)
+
+
+def test_segments_of_a_flow():
+    """The same packets: of 536, 1200 and 1448 bytes of payload."""
+    flows = [Flow(algorithm="cubic", mss=536), Flow(algorithm="cubic", start="300ms")]
+    flows.append(Flow(algorithm="reno", mss=1200, size="2MB", start="700ms"))
+    each = scenario(*flows, jitter="0s", duration="5s")
+    assert equal_packets(each)["delivered_bytes"][0] % 536 == 0
+
+
+#: Flows without SACK, and what their link does. BBR's send buffer is the kernel's own here, too.
+WITHOUT_SACK = {
+    "beside SACK": ([{}, {"sack": True, "start": "300ms"}], "1bdp", {}),
+    "slow start in a small buffer": ([{"algorithm": "bbr", "send_buffer": "8MB"}], "20packets", {}),
+    "timeouts": ([{}, {"algorithm": "reno", "rtt": "20ms"}], "10packets", {"rate": "2mbit"}),
+    "reordering": (
+        [{"size": "3MB"}, {"algorithm": "reno", "size": "3MB", "rtt": "20ms"}],
+        "100packets",
+        {"reorder": {"p": 0.01, "delay": "5ms"}},
+    ),
+    "short": (
+        [{"size": f"{17 + 20 * n}kB", "start": f"{60 * n}ms"} for n in range(12)],
+        "8packets",
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_SACK)
+def test_without_sack(name):
+    """The same packets: NewReno's recoveries, its timeouts, and what reordering is taken for."""
+    flows, buffer, link = WITHOUT_SACK[name]
+    flows = [Flow(**{"algorithm": "cubic", "sack": False} | flow) for flow in flows]
+    link = {"rate": "20mbit", "buffer": buffer} | link
+    each = scenario(*flows, jitter="0s", duration="10s", rtt="40ms", bottleneck=link)
+    equal_packets(each)
+
+
+def test_without_tail_loss_probes():
+    """The same packets: what is lost at the end waits for the timeout."""
+    sizes = {f"{14 + 9 * n}kB": f"{700 * n}ms" for n in range(1, 6)}
+    flows = [Flow(algorithm="cubic", size=n, start=at, tlp=False) for n, at in sizes.items()]
+    each = scenario(*flows, jitter="0s", bottleneck={"rate": "20mbit", "buffer": "3packets"})
+    # A probe of the first would make it none.
+    assert equal_packets(each)["timeouts"][0] == 1
+
+
+#: Algorithms and the highest rates of pacing, below, at and above what the link lets them have.
+PACED = {
+    "beside a flow that does not pace": [("cubic", "20mbit"), ("cubic", None)],
+    "BBR": [("reno", "5mbit"), ("bbr", "8mbit")],
+    "slow, and above the link": [("cubic", "100kbit"), ("cubic", "200mbit")],
+}
+
+
+@pytest.mark.parametrize("name", PACED)
+def test_a_limited_pacing_rate(name):
+    """The same packets, and no more than the limit."""
+    flows = [Flow(algorithm=algorithm, max_pacing_rate=rate) for algorithm, rate in PACED[name]]
+    each = scenario(*flows, jitter="0s", duration="5s")
+    equal_packets(each)
