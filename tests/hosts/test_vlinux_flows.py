@@ -33,6 +33,14 @@ def test_a_receive_window_of_whole_segments(reads):
     equal_packets(each)
 
 
+def test_readers_of_flows():
+    """The same packets: beside a reader in bulk one that reads at once."""
+    flows = [Flow(algorithm="cubic", reads="bulk"), Flow(algorithm="reno", start="300ms")]
+    flows.append(Flow(algorithm="cubic", reads="at once", size="2MB", start="700ms"))
+    for usual in ("at once", "bulk"):
+        equal_packets(scenario(*flows, jitter="0s", duration="5s", reads=usual))
+
+
 def test_segments_of_a_flow():
     """The same packets: of 536, 1200 and 1448 bytes of payload."""
     flows = [Flow(algorithm="cubic", mss=536), Flow(algorithm="cubic", start="300ms")]

@@ -150,6 +150,10 @@ class Flow(Model):
     delayed_ack_segments: Annotated[int, Integer(1, 64)] | None = Field(
         None, description="Full segments per ACK (default: the scenario's `delayed_ack_segments`)."
     )
+    reads: Literal["at once", "bulk"] | None = Field(
+        None,
+        description="When the application of its receiver reads (default: the scenario's `reads`).",
+    )
     hides: Literal["nothing", "losses", "marks"] = Field(
         "nothing",
         description="What its receiver hides from it, to get more than its share: `nothing`; "
@@ -265,6 +269,10 @@ class Session(Model):
     )
     delayed_ack_segments: Annotated[int, Integer(1, 64)] | None = Field(
         None, description="Full segments per ACK (default: the scenario's `delayed_ack_segments`)."
+    )
+    reads: Literal["at once", "bulk"] | None = Field(
+        None,
+        description="When the application of its receiver reads (default: the scenario's `reads`).",
     )
     gap: Annotated[str, Time(0, 3_600_000_000_000_000)] = Field(
         "0s",

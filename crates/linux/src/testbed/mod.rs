@@ -253,6 +253,11 @@ pub fn check(
         let fix = "the receivers on the kernel read at once; choose \"at once\", or the simulator";
         return refuse("reads", "bulk".into(), fix);
     }
+    let in_bulk = |flow: &Flow| flow.reads == Some(Reads::Bulk);
+    if let Some(flow) = scenario.flows.iter().position(in_bulk) {
+        let fix = "the receivers on the kernel read at once; choose \"at once\", or the simulator";
+        return refuse(&format!("flows[{flow}].reads"), "bulk".into(), fix);
+    }
     if let Some(flow) = scenario.flows.iter().position(|flow| flow.frames.is_some()) {
         let fix = "applications on the kernel always have data; leave it out, or use the simulator";
         return refuse(&format!("flows[{flow}].frames"), "a table".into(), fix);

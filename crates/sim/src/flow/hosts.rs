@@ -21,7 +21,7 @@ fn switches(scenario: &Scenario, flow: &scenario::Flow, long_way: bool) -> Switc
         sack: flow.sack,
         tlp: flow.tlp,
         segments_per_ack: (flow.delayed_ack_segments).unwrap_or(scenario.delayed_ack_segments),
-        reads: match scenario.reads {
+        reads: match flow.reads.unwrap_or(scenario.reads) {
             scenario::Reads::AtOnce => Reads::AtOnce,
             scenario::Reads::Bulk => Reads::Bulk {
                 segments: BULK_READ_BYTES.div_ceil(scenario.mss_of(flow).into()),

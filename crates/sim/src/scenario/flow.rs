@@ -117,6 +117,10 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 64))]
     pub delayed_ack_segments: Option<u32>,
+    /// When the application of its receiver reads (default: the scenario's `reads`).
+    // JSON leaves out none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads: Option<Reads>,
     /// What its receiver hides from it, to get more than its share: `nothing`; `losses`, so that it
     /// acknowledges packets that never came; or `marks`, of which it echoes none.
     // JSON leaves out `nothing`.
@@ -137,6 +141,17 @@ fn yes() -> bool {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
 fn is_yes(value: &bool) -> bool {
     *value
+}
+
+/// When the application of a receiver reads (`linux-6`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reads {
+    /// As soon as data has arrived. The receiver then acknowledges the end of each burst.
+    #[serde(alias = "at once")]
+    AtOnce,
+    /// Each 256 KiB (`SO_RCVLOWAT`).
+    Bulk,
 }
 
 /// What may stand in the place of Linux's TCP.
@@ -291,6 +306,7 @@ impl Flow {
             initial_ssthresh_packets: None,
             ecn: EcnMode::Off,
             delayed_ack_segments: None,
+            reads: None,
             hides: Hides::Nothing,
             rate_bps: None,
         }

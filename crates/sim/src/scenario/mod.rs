@@ -17,7 +17,7 @@ mod validate;
 pub use ecn::EcnMode;
 pub(crate) use error::within;
 pub use error::ScenarioError;
-pub use flow::{Direction, Flow, Frames, Hides, StackName, Write, KERNEL};
+pub use flow::{Direction, Flow, Frames, Hides, Reads, StackName, Write, KERNEL};
 pub(crate) use limits::MAX_TRANSFER_BYTES;
 pub use profile::Profile;
 pub use session::{Session, Sizes};
@@ -101,16 +101,6 @@ pub struct Scenario {
 
 fn is_zero(number: &u64) -> bool {
     *number == 0
-}
-
-/// When the application of a receiver reads (`linux-6`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Reads {
-    /// As soon as data has arrived. The receiver then acknowledges the end of each burst.
-    AtOnce,
-    /// Each 256 KiB (`SO_RCVLOWAT`).
-    Bulk,
 }
 
 /// When the first pause of a session begins, ns, and of each of its connections the pause before it, ns,

@@ -76,6 +76,7 @@ impl Scenario {
             ("mss_bytes", flow.mss_bytes.is_some()),
             ("initcwnd", flow.initcwnd.is_some()),
             ("max_pacing_rate_bps", flow.max_pacing_rate_bps.is_some()),
+            ("reads", flow.reads.is_some()),
             ("sack", !flow.sack),
             ("tlp", !flow.tlp),
             ("send_buffer_bytes", flow.send_buffer_bytes.is_some()),

@@ -262,6 +262,6 @@ def _flow(
         buffer,
         UNSENT_BYTES,
         limit_bps and limit_bps // 8,
-        1 << 18 if canonical["reads"] == "bulk" else 1,
+        1 << 18 if flow.get("reads", canonical["reads"]) == "bulk" else 1,
     ]
     return " ".join(["flow", *map(_or_nothing, fields)])
