@@ -134,7 +134,7 @@ def test_both_buttons_without_a_server(browser, judging):
     [
         ("scorecard", TIMID, "unsafe in links"),
         ("scorecard", CRASHES, "unsafe in links"),
-        ("attack", CRASHES, "my_cc.c, function timid_avoid"),
+        ("attack", CRASHES, "my_cc.c:3, function timid_avoid"),
     ],
 )
 def test_a_file_of_one_s_own_is_judged(browser, judging, what, text, says):
