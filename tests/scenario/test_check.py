@@ -120,7 +120,8 @@ class Draw:
         for each in (annotation, *get_args(annotation)):
             if get_origin(each) is Literal:
                 return self.random.choice(get_args(each))
-        if bool in (annotation, *get_args(annotation)):
+        every = (annotation, *get_args(annotation))
+        if bool in [getattr(each, "__origin__", each) for each in every]:
             return self.chance(0.5)
         return self.bound(kind_of(model, name))
 
