@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from ackclock import AckclockError
+from ackclock.cli import evaluate, main
 from ackclock.scenario.scenario import Scenario
 from ackclock.scorecard import checks, run
 from common import ACKCLOCK, ROOT, wait_until
@@ -163,6 +164,19 @@ def test_a_command_that_is_ended_leaves_no_green_file(old, tmp_path, number):
     assert says in suite[0].find("error").get("message")
     if number != signal.SIGKILL:
         assert "error: interrupted" in step.read_text()
+
+
+class PanicException(BaseException):
+    """As Rust's of a library, which may be made of an interrupt."""
+
+
+def test_an_interrupt_that_a_library_changed_leaves_no_green_file(old, monkeypatch):
+    monkeypatch.setattr(main, "_interrupts", [signal.SIGTERM])
+    required = [checks.Threshold("R3", not_unsafe=True)]
+    with pytest.raises(PanicException), evaluate._errors_for_ci(old, required):
+        raise PanicException
+    error = ET.parse(old / "junit.xml").getroot()[0][0]  # noqa: S314 (ours)
+    assert error.get("message") == "interrupted"
 
 
 def test_what_ci_reads_is_xml_whatever_is_said(tmp_path):

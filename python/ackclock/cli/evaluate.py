@@ -38,6 +38,7 @@ from ackclock.cli.console import (
     say_shard,
     shard_of,
 )
+from ackclock.cli.main import is_interrupt
 
 if TYPE_CHECKING:
     from ackclock.questions.card import Question
@@ -299,10 +300,11 @@ def _errors_for_ci(path: Path, thresholds: "list[checks.Threshold]") -> Iterator
     try:
         write("the command ended before its card was made: it was killed, or crashed")
         yield
-    except (AckclockError, KeyboardInterrupt) as error:
-        with suppress(AckclockError):
-            write(str(error) or "interrupted")
-            tell_github(path)
+    except BaseException as error:
+        if is_interrupt(error) or isinstance(error, AckclockError):
+            with suppress(AckclockError):
+                write("interrupted" if is_interrupt(error) else str(error))
+                tell_github(path)
         raise
 
 
