@@ -29,12 +29,6 @@ REFUSED = {
         }
     },
     "bottleneck.queue": {"bottleneck": {"rate": "20mbit", "buffer": "1bdp", "queue": "dualpi2"}},
-    "bottleneck.drop_every_packets": {
-        "bottleneck": {"rate": "20mbit", "buffer": "1bdp", "drop_every_packets": 100}
-    },
-    "bottleneck.drop_packets": {
-        "bottleneck": {"rate": "20mbit", "buffer": "1bdp", "drop_packets": [100]}
-    },
     "bottleneck.limit_packets": {
         "bottleneck": {"rate": "20mbit", "buffer": "50packets", "limit_packets": 51}
     },

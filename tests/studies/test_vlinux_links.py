@@ -1,5 +1,6 @@
 """Links that Linux has not, in the virtual Linux: each packet is that of the simulator."""
 
+import polars as pl
 import pytest
 
 from ackclock import Bottleneck, Flow, Scenario
@@ -28,10 +29,29 @@ def dead(**keys):
             bottleneck=dead(buffer="60kB"),
         ),
         Scenario.from_toml(ROOT / "examples" / "cellular.toml").replace(duration="15s"),
+        scenario(
+            Flow(algorithm="cubic"),
+            Flow(algorithm="bbr", direction="reverse"),
+            bottleneck=Bottleneck(rate="20mbit", buffer="1bdp", drop_every_packets=300),
+        ),
     ],
-    ids=["dead", "both ways", "recorded"],
+    ids=["dead", "both ways", "recorded", "every 300th"],
 )
 def test_each_packet_is_that_of_the_simulator(each):
     found = diverge(each)
     assert found.first is found.state is None
     assert len(found.simulated) > 10_000
+
+
+#: Numbers → how often segment 500 is sent: those of `lost_packets`, and it again and again.
+CHOSEN = [([500, 1500, 1501, 1502, 2003, 2004], 2), ([500, 618, 699], 4)]
+
+
+@pytest.mark.parametrize(("numbers", "times"), CHOSEN)
+def test_chosen_packets_are_lost(numbers, times):
+    each = Scenario.from_toml(ROOT / "examples" / "lost_packets.toml")
+    found = diverge(each.assign(f"bottleneck.drop_packets={numbers}").replace(duration="4s"))
+    assert found.first is found.state is None
+    at = 499 * 1448
+    has = (pl.col("from_bytes") <= at) & (pl.col("to_bytes") > at)
+    assert len(found.simulated.filter(pl.col("kind") == "data", has)) == times

@@ -444,16 +444,19 @@ class Parts:
 
 def recorder(built: Built) -> Path:
     """The module that records, built once."""
-    files = {
-        "main.c": (GUEST / "recorder.c").read_bytes(),
-        "streams.h": (GUEST / "streams.h").read_bytes(),
-    }
-    return module(built, Parts("recorder", files, ["main.c"]))
+    return _own(built, "recorder", "headers.h", "streams.h")
 
 
 def link(built: Built) -> Path:
     """The module of links that Linux has not, built once."""
-    return module(built, Parts("link", {"main.c": (GUEST / "link.c").read_bytes()}, ["main.c"]))
+    return _own(built, "link", "headers.h")
+
+
+def _own(built: Built, name: str, *headers: str) -> Path:
+    """A module of one file of ours."""
+    files = {each: (GUEST / each).read_bytes() for each in headers}
+    files["main.c"] = (GUEST / f"{name}.c").read_bytes()
+    return module(built, Parts(name, files, ["main.c"]))
 
 
 @_in_cache()

@@ -97,6 +97,17 @@ def is_own(link: Link) -> bool:
     return bool(link.get("trace_ms")) or any(not at["rate_bps"] for at in link.get("rate_at", ()))
 
 
+def _chosen(link: Link) -> list[int]:
+    """How often a packet of data is dropped, or 0 and the numbers of those; none: no packet is."""
+    numbers = link.get("drop_packets", ())
+    every = link.get("drop_every_packets")
+    return [0, *numbers] if numbers else [every] if every else []
+
+
+def _numbers(of: list[int]) -> bytes:
+    return struct.pack(f"={len(of)}Q", *of)
+
+
 def _queue(link: Link) -> Mapping[str, Any]:
     """Kind → parameters."""
     queue = link.get("queue", "drop_tail")
@@ -164,6 +175,8 @@ class Network:
         """What `guest/link.c` reads of the links that it makes, by device."""
         files = {}
         for number, link in enumerate(self.links, 1):
+            if chosen := _chosen(link):
+                files[f"c{number}"] = _numbers(chosen)
             if is_own(link):
                 steps = link.get("rate_at", ())
                 pairs = [(0, link["rate_bps"])]
@@ -173,7 +186,7 @@ class Network:
                 buffer = link["buffer"]
                 head = [buffer.get("packets", NEVER_FULL), buffer.get("bytes", 1 << 50)]
                 numbers = [*head, int(bool(recorded)), len(follow), *follow]
-                files[queue_device(number)] = struct.pack(f"={len(numbers)}Q", *numbers)
+                files[queue_device(number)] = _numbers(numbers)
         return files
 
     def changes(self) -> Iterator[tuple[int, str]]:
@@ -306,6 +319,9 @@ class Network:
     def _steps_of(self, number: int, link: Link, is_last: bool) -> list[Step]:
         found = []
         add = "qdisc add dev"
+        if _chosen(link):
+            device = f"c{number}"
+            found.append(Step(device, (_tc(f"{add} {device} root chosen"),), f"k{number}"))
         if (impaired := _impairments(link)) or self._losses[number - 1]:
             device, other = f"i{number}", f"j{number}"
             netem = _tc(f"{add} {device} root netem limit {NEVER_FULL}{impaired}")

@@ -76,16 +76,6 @@ def check(canonical: Mapping[str, Any], series: str = SERIES) -> None:
         name = f"link.{number}." if several else "bottleneck."
         kind = kind_of(link)
         only |= {
-            f"{name}drop_every_packets": (
-                link.get("drop_every_packets"),
-                None,
-                "netem has no such thing",
-            ),
-            f"{name}drop_packets": (
-                link.get("drop_packets", []) or None,
-                None,
-                "netem has no such thing",
-            ),
             f"{name}limit_packets": (
                 _limit(link),
                 None,

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A qdisc that Linux has not: a wire whose rate changes and may be 0, or that of a recorded link, in
- * front of a FIFO that drops at its tail. The packet in service counts. /mnt/DEVICE.link has numbers
- * of 64 bits: most packets, most bytes (IP), whether it is recorded, how many follow: the times of
+ * Qdiscs that Linux has not. /mnt/DEVICE.link has numbers of 64 bits for each.
+ *
+ * "wire": a wire whose rate changes and may be 0, or that of a recorded link, in
+ * front of a FIFO that drops at its tail. The packet in service counts. Its numbers: most packets, most
+ * bytes (IP), whether it is recorded, how many follow: the times of
  * opportunities in ms, or pairs of time in ns and rate in bit/s, the first at time 0.
+ *
+ * "chosen": drops packets of data that are chosen, and delays none. Its numbers: how many come between
+ * two drops, that one included, or 0 and the numbers of those to drop, which ascend.
  */
 #include <linux/kernel_read_file.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/vmalloc.h>
 #include <net/pkt_sched.h>
+
+#include "headers.h"
 
 enum { PACKETS, BYTES, IS_RECORDED, COUNT, FIRST };
 #define NEVER U64_MAX
@@ -121,22 +128,31 @@ static struct sk_buff *wire_dequeue(struct Qdisc *sch)
 	return skb;
 }
 
-static int wire_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
+/* Reads the numbers of a qdisc. Returns how many they are, or an error. */
+static ssize_t read_numbers(struct Qdisc *sch, u64 **of)
 {
-	struct wire *wire = qdisc_priv(sch);
 	void *text = NULL;
 	char path[64];
 	ssize_t bytes;
 
-	qdisc_watchdog_init(&wire->watchdog, sch);
 	snprintf(path, sizeof(path), "/mnt/%s.link", qdisc_dev(sch)->name);
 	bytes = kernel_read_file_from_path(path, 0, &text, INT_MAX, NULL, READING_UNKNOWN);
 	if (bytes < 0)
 		return bytes;
-	wire->of = text;
-	if (bytes < 8 * FIRST || bytes != 8 * (FIRST + wire->of[COUNT]))
-		return -EINVAL;
-	return 0;
+	*of = text;
+	return bytes / sizeof(**of);
+}
+
+static int wire_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
+{
+	struct wire *wire = qdisc_priv(sch);
+	ssize_t count;
+
+	qdisc_watchdog_init(&wire->watchdog, sch);
+	count = read_numbers(sch, &wire->of);
+	if (count < 0)
+		return count;
+	return count < FIRST || count != FIRST + wire->of[COUNT] ? -EINVAL : 0;
 }
 
 static void wire_reset(struct Qdisc *sch)
@@ -167,6 +183,63 @@ static struct Qdisc_ops wire_ops = {
 	.owner = THIS_MODULE,
 };
 
+enum { EVERY, NUMBERS };
+
+struct chosen {
+	u64 *of;
+	ssize_t count;
+	/* Packets of data so far, and how many of the numbers have come. */
+	u64 packets, next;
+};
+
+static bool is_chosen(struct chosen *chosen)
+{
+	u64 every = chosen->of[EVERY], number = ++chosen->packets;
+
+	if (every)
+		return number % every == 0;
+	if (NUMBERS + chosen->next == chosen->count || chosen->of[NUMBERS + chosen->next] != number)
+		return false;
+	chosen->next++;
+	return true;
+}
+
+static int chosen_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+{
+	if (data_header(skb) && is_chosen(qdisc_priv(sch)))
+		return qdisc_drop(skb, sch, to_free);
+	return qdisc_enqueue_tail(skb, sch);
+}
+
+static int chosen_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
+{
+	struct chosen *chosen = qdisc_priv(sch);
+
+	chosen->count = read_numbers(sch, &chosen->of);
+	if (chosen->count < 0)
+		return chosen->count;
+	return chosen->count < NUMBERS ? -EINVAL : 0;
+}
+
+static void chosen_destroy(struct Qdisc *sch)
+{
+	struct chosen *chosen = qdisc_priv(sch);
+
+	vfree(chosen->of);
+}
+
+static struct Qdisc_ops chosen_ops = {
+	.id = "chosen",
+	.priv_size = sizeof(struct chosen),
+	.enqueue = chosen_enqueue,
+	.dequeue = qdisc_dequeue_head,
+	.peek = qdisc_peek_head,
+	.init = chosen_init,
+	.reset = qdisc_reset_queue,
+	.destroy = chosen_destroy,
+	.owner = THIS_MODULE,
+};
+
 /* Written less than half a second before or after time 0, which is a whole second. */
 static int set_begins(const char *value, const struct kernel_param *kp)
 {
@@ -177,11 +250,11 @@ static int set_begins(const char *value, const struct kernel_param *kp)
 static const struct kernel_param_ops begins_ops = { .set = set_begins };
 module_param_cb(begins, &begins_ops, NULL, 0200);
 
-static int __init wire_load(void)
+static int __init link_load(void)
 {
-	return register_qdisc(&wire_ops);
+	return register_qdisc(&wire_ops) ?: register_qdisc(&chosen_ops);
 }
-module_init(wire_load);
+module_init(link_load);
 
-MODULE_DESCRIPTION("A wire whose rate changes and may be 0");
+MODULE_DESCRIPTION("What links do and no qdisc of Linux does");
 MODULE_LICENSE("GPL");

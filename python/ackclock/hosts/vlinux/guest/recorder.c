@@ -6,7 +6,8 @@
  * A flow is known by the port of its receiver, FIRST_PORT + its number. /proc/ackclock/records
  * gives `struct record`s, each once, in order of time; /proc/ackclock/counts a `struct counts`
  * per flow, flow 1 first; /proc/ackclock/lost a `struct lost` per link, link 1 first. A device whose name
- * begins with q, i or x and the number of a link drops for want of room, at random, or as a policer.
+ * begins with q, c, i or x and the number of a link drops for want of room, as asked, at random, or as a
+ * policer.
  * In the device q a packet waits, from when it is given to it until it leaves.
  * The number of an open socket, written to /proc/ackclock/reader, has the
  * kernel read and discard what arrives there, at once, as an application would that has nothing
@@ -34,6 +35,7 @@
 #include <net/sch_generic.h>
 #include <net/tcp.h>
 
+#include "headers.h"
 #include "streams.h"
 
 /* Of the virtual Linux alone (edits.py). */
@@ -232,15 +234,9 @@ static void on_connection(void *data, const struct sock *sk, const int old, cons
 /* Number of the flow whose data this is; 0: none. */
 static u32 data_of(const struct sk_buff *skb)
 {
-	const struct iphdr *ip = ip_hdr(skb);
-	const struct tcphdr *tcp;
+	const struct tcphdr *tcp = data_header(skb);
 
-	if (skb->protocol != htons(ETH_P_IP) || ip->protocol != IPPROTO_TCP)
-		return 0;
-	tcp = (void *)ip + 4 * ip->ihl;
-	if (ntohs(ip->tot_len) == 4 * (ip->ihl + tcp->doff))
-		return 0;
-	return flow_of(tcp->dest);
+	return tcp ? flow_of(tcp->dest) : 0;
 }
 
 /* The blocks of an ACK: behind the timestamp, as Linux writes them. */
@@ -463,6 +459,7 @@ static void on_drop(void *data, struct sk_buff *skb, void *location,
 		forget(find_waiting(skb));
 		of->dropped++;
 		break;
+	case 'c':
 	case 'i':
 		of->link_lost++;
 		lost_by[link - 1].link_lost++;
