@@ -234,6 +234,10 @@ def _load(directory: Path) -> "Result":
             f"{directory}: a capture shows no window to draw; `ackclock explain {directory}` tells "
             "what it shows"
         )
+    if directory.is_file() and directory.suffix in (".qlog", ".sqlog"):
+        raise AckclockError(
+            f"{directory}: qvis draws a qlog; `ackclock conform {directory} CASE` judges it"
+        )
     if not (directory / "manifest.json").exists():
         command = f"{directory} -o DIR" if directory.is_file() else f"SCENARIO -o {directory}"
         raise AckclockError(

@@ -1,14 +1,16 @@
 """A sender's qlog as tables: samples and events, as far as it tells them.
 
-Reads qlog 0.3 and later, in JSON and as JSON text sequences. Times count from the start of the run,
-or from the first event if that is later than the run is long. A log of any stack has its windows in
-`recovery:metrics_updated` (`quic:recovery_metrics_updated`); one of ours has in the member
-`ackclock` the rest of our tables.
+Reads qlog from draft-00 on, in JSON, as JSON text sequences and with an object a line. Times count
+from the start of the run, or from the first event if that is later than the run is long. A log of
+any stack has its windows in `recovery:metrics_updated` (`quic:recovery_metrics_updated`; in drafts
+also `metric_update` and `congestion_metric_update`); one of ours has in the member `ackclock` the
+rest of our tables. Until draft-02 an event is an array, and `event_fields` names its members.
 """
 
 import json
 import math
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +27,8 @@ MOST_BYTES = 1 << 30
 SUFFIXES = (".qlog", ".sqlog")
 #: Member of `metrics_updated` → column; those of windows are bytes, those of times ms.
 WINDOWS = {
+    "cwnd": "cwnd_packets",
+    "current_cwnd": "cwnd_packets",
     "congestion_window": "cwnd_packets",
     "ssthresh": "ssthresh_packets",
     "bytes_in_flight": "in_flight_packets",
@@ -36,6 +40,13 @@ OURS = ("delivered_bytes", "retransmitted_packets")
 OF_STATES = frozenset({"slow_start_exit", "recovered", "timeout"})
 #: Those that a log of ours has.
 OF_OURS = OF_STATES | {"established", "recovery", "undo", "cwr"}
+#: Names of an event's members in `event_fields` → ours.
+FIELDS = {
+    **dict.fromkeys(("relative_time", "delta_time"), "time"),
+    **dict.fromkeys(("event", "event_type"), "name"),
+}
+#: Length of a packet that was sent: members of its data.
+LENGTHS = (("raw", "length"), ("header", "packet_size"), ("packet_size",))
 
 Row = dict[str, Any]
 
@@ -45,6 +56,8 @@ class _Trace:
     """A flow, event after event."""
 
     mss_bytes: int
+    #: Of a ms: that of its times.
+    unit: float = 1.0
     #: What is known, and each time at which that changed.
     now: Row = field(default_factory=dict)
     times_us: list[int] = field(default_factory=list)
@@ -59,6 +72,8 @@ class _Trace:
     has_losses: bool = False
     has_states: bool = False
     has_cuts: bool = False
+    #: The newest state that is one of congestion control.
+    state: str = ""
     end_us: int = 0
 
     def take(self, time_us: int, name: str, data: Row) -> None:
@@ -67,13 +82,11 @@ class _Trace:
         if not isinstance(data, dict) or not isinstance(data.get("ackclock", {}), dict):
             shown = f"{json.dumps(data):.60}"
             raise ValueError(f"data = {shown}: write an object")  # noqa: TRY004 (of the file)
-        match str(name).rpartition(":")[2].removeprefix("recovery_"):
-            case "parameters_set" if "max_datagram_size" in data:
-                self.mss_bytes = max(1, round(_number(data, "max_datagram_size")))
-            case "metrics_updated":
+        match _kind(name):
+            case "metrics_updated" | "metric_update" | "congestion_metric_update":
                 self._metrics(time_us, data)
-            case "packet_lost":
-                ours = {"packets": 1} | data.get("ackclock", {})
+            case "packet_lost" | "packets_lost":
+                ours = {"packets": data.get("lost_packets", 1)} | data.get("ackclock", {})
                 lost = self.now.get("lost_packets", 0) + round(_number(ours, "packets"))
                 self.now["lost_packets"] = lost
                 self.is_losing = self.has_losses = True
@@ -85,10 +98,11 @@ class _Trace:
         before = dict(self.now)
         for member, column in WINDOWS.items():
             if member in data:
-                self.now[column] = int(_number(data, member) / self.mss_bytes)
+                packets = int(_number(data, member) / self.mss_bytes)
+                self.now[column] = min(packets, INFINITE)
         for member, column in TIMES.items():
             if member in data:
-                self.now[column] = round(_number(data, member) * 1e3)
+                self.now[column] = round(_number(data, member) * self.unit * 1e3)
         ours = data.get("ackclock", {})
         self.now |= {key: round(_number(ours, key)) for key in OURS if key in ours}
         if "ca_state" in ours:
@@ -107,12 +121,16 @@ class _Trace:
             own = {key: round(_number(ours, key)) for key in OF_EVENT if key in ours}
             self.events.append({"time_us": time_us, "kind": str(ours["event"])} | own)
             return
-        self.is_persistent |= data.get("trigger") == "persistent_congestion"
-        match data.get("old"), data.get("new"):
-            case "slow_start", "congestion_avoidance":
-                self._event(time_us, "slow_start_exit", self.now)
-            case "recovery", new if new != "recovery":
-                self._event(time_us, "recovered", self.now)
+        old, new = str(data.get("old", self.state)), str(data.get("new", ""))
+        self.is_persistent |= "persistent_congestion" in (data.get("trigger"), new)
+        if new == "application_limited":
+            return
+        old = self.state if old == "application_limited" else old
+        self.state = new
+        if (old, new) == ("slow_start", "congestion_avoidance"):
+            self._event(time_us, "slow_start_exit", self.now)
+        elif old.startswith("recovery") and not new.startswith("recovery"):
+            self._event(time_us, "recovered", self.now)
 
     def _event(self, time_us: int, kind: str, before: Row) -> None:
         """With the window before it and the threshold after it."""
@@ -153,25 +171,32 @@ class Log:
 def read(path: Path, *, mss_bytes: int, duration_us: int, interval_us: int) -> Log:
     """Reads the log of a path on which a run takes so long, with samples of this interval.
 
-    Windows are packets of `mss_bytes`, or of the log's own `max_datagram_size`.
+    Windows are packets of `mss_bytes`, or of the log's own `max_datagram_size`, or of the length
+    that most packets have. A connection without windows is left out.
     Raises `AckclockError` that names file, event and fix.
     """
-    traces: dict[int, _Trace] = {}
-    for number, is_quic, where, time_us, event in _ordered(path, duration_us):
-        trace = traces.setdefault(number, _Trace(mss_bytes, is_quic=is_quic))
-        if time_us > duration_us:
-            trace.end_us = time_us
-            continue
-        try:
-            trace.take(time_us, event["name"], event["data"])
-        except ValueError as error:
-            raise AckclockError(f"{path}: {where}: {error}") from None
-    if not traces or not all("cwnd_packets" in trace.now for trace in traces.values()):
+    traces: list[_Trace] = []
+    for head, logged in _connections(path):
+        unit = _unit(path, head)
+        common = _common(head)
+        is_quic = "TCP" not in str(common.get("protocol_type"))
+        trace = _Trace(_packet_bytes(logged) or mss_bytes, unit, is_quic=is_quic)
+        for where, time_us, event in _ordered(path, head, unit, logged, duration_us):
+            if time_us > duration_us:
+                trace.end_us = time_us
+                continue
+            try:
+                trace.take(time_us, event["name"], event["data"])
+            except ValueError as error:
+                raise AckclockError(f"{path}: {where}: {error}") from None
+        if "cwnd_packets" in trace.now:
+            traces.append(trace)
+    if not traces:
         raise AckclockError(
-            f"{path}: trace {next(iter(traces), 1)} has no recovery:metrics_updated with a "
-            "congestion_window; write the log at the sender of the data"
+            f"{path}: has no recovery:metrics_updated with a congestion_window; write the log at "
+            "the sender of the data"
         )
-    end_us = min(trace.end_us for trace in traces.values())
+    end_us = min(trace.end_us for trace in traces)
     if end_us < 0.95 * duration_us:
         raise AckclockError(
             f"{path}: ends after {end_us / 1e6:g} s, and the case takes {duration_us / 1e6:g} s; "
@@ -180,13 +205,13 @@ def read(path: Path, *, mss_bytes: int, duration_us: int, interval_us: int) -> L
     grid = range(0, duration_us + 1, interval_us) if interval_us else range(0)
     samples: list[Row] = []
     events: list[Row] = []
-    for flow, trace in enumerate(traces.values(), 1):
+    for flow, trace in enumerate(traces, 1):
         times_us = sorted([*grid, *(event["time_us"] for event in trace.events)])
         samples += [{"flow": flow} | row for row in trace.samples(times_us)]
         events += [{"flow": flow} | row for row in trace.events]
     told = {column for row in samples for column in row} | {"kind"}
-    kinds = frozenset.intersection(*(trace.kinds() for trace in traces.values()))
-    first = next(iter(traces.values()))
+    kinds = frozenset.intersection(*(trace.kinds() for trace in traces))
+    first = traces[0]
     return Log(
         _table("samples", samples, told),
         _table("events", events, told),
@@ -208,32 +233,81 @@ def _table(name: str, rows: list[Row], told: set[str]) -> pl.DataFrame:
     return made.sort("time_us", maintain_order=True)
 
 
-def _ordered(path: Path, duration_us: int) -> Iterator[tuple[int, bool, str, int, Row]]:
-    """The events of each trace in order: its number, whether QUIC's, place, us."""
-    for number, (head, events) in enumerate(_traces(path), 1):
-        common = head.get("common_fields")
-        common = common if isinstance(common, dict) else {}
-        is_quic = "TCP" not in str(common.get("protocol_type"))
-        is_delta = common.get("time_format") in ("delta", "relative_to_previous_event")
-        timed, sum_ms = [], 0.0
+def _kind(name: Any) -> str:
+    """An event's name without what it belongs to."""
+    return str(name).lower().rpartition(":")[2].removeprefix("recovery_")
+
+
+def _common(head: Row) -> Row:
+    common = head.get("common_fields")
+    return common if isinstance(common, dict) else {}
+
+
+def _unit(path: Path, head: Row) -> float:
+    """The ms of a unit of its times: until draft-02 a log may count µs."""
+    configuration = head.get("configuration")
+    units = configuration.get("time_units", "ms") if isinstance(configuration, dict) else "ms"
+    if units not in ("ms", "us"):
+        raise AckclockError(f'{path}: time_units = {json.dumps(units)}: choose "ms" or "us"')
+    return 1.0 if units == "ms" else 1e-3
+
+
+def _packet_bytes(events: list[tuple[str, Row]]) -> int | None:
+    """The size of a full packet: what the log says last, or that of most packets that it sent."""
+    said, sizes = None, Counter[int]()
+    for _, event in events:
+        data = event.get("data")
+        if not isinstance(data, dict):
+            continue
+        match _kind(event.get("name")):
+            case "parameters_set":
+                value = data.get("max_datagram_size")
+                said = value if isinstance(value, int) and value > 0 else said
+            case "packet_sent":
+                for members in LENGTHS:
+                    value = data
+                    for member in members:
+                        value = value.get(member) if isinstance(value, dict) else None
+                    if isinstance(value, int) and value > 0:
+                        sizes[value] += 1
+                        break
+    return said or next((size for size, _ in sizes.most_common(1)), None)
+
+
+def _ordered(
+    path: Path, head: Row, unit: float, events: list[tuple[str, Row]], duration_us: int
+) -> Iterator[tuple[str, int, Row]]:
+    """The events of a connection in order: place, us."""
+    is_delta = _common(head).get("time_format") in ("delta", "relative_to_previous_event")
+    is_delta |= "delta_time" in (head.get("event_fields") or ())
+    timed, sum_ms = [], 0.0
+    for where, event in events:
+        missing = [key for key in ("time", "name", "data") if key not in event]
+        if missing:
+            raise AckclockError(
+                f"{path}: {where}: has no {missing[0]}; an event has time, name and data"
+            )
+        try:
+            time_ms = _number(event, "time") * unit
+        except ValueError as error:
+            raise AckclockError(f"{path}: {where}: {error}") from None
+        sum_ms = sum_ms + time_ms if is_delta else time_ms
+        timed.append((sum_ms, where, event))
+    timed.sort(key=lambda each: each[0])
+    # A clock that does not begin with the run.
+    zero_ms = timed[0][0] if timed and timed[0][0] * 1e3 > duration_us else 0.0
+    for time_ms, where, event in timed:
+        yield where, round((time_ms - zero_ms) * 1e3), event
+
+
+def _connections(path: Path) -> Iterator[tuple[Row, list[tuple[str, Row]]]]:
+    """The traces; one whose events name several groups, as of a server, has a connection each."""
+    for head, events in _traces(path):
+        groups: dict[str, list[tuple[str, Row]]] = {}
         for where, event in events:
-            missing = [key for key in ("time", "name", "data") if key not in event]
-            if missing:
-                raise AckclockError(
-                    f"{path}: {where}: has no {missing[0]}; an event of qlog 0.3 and later has "
-                    "time, name and data"
-                )
-            try:
-                time_ms = _number(event, "time")
-            except ValueError as error:
-                raise AckclockError(f"{path}: {where}: {error}") from None
-            sum_ms = sum_ms + time_ms if is_delta else time_ms
-            timed.append((sum_ms, where, event))
-        timed.sort(key=lambda each: each[0])
-        # A clock that does not begin with the run.
-        zero_ms = timed[0][0] if timed and timed[0][0] * 1e3 > duration_us else 0.0
-        for time_ms, where, event in timed:
-            yield number, is_quic, where, round((time_ms - zero_ms) * 1e3), event
+            groups.setdefault(str(event.get("group_id")), []).append((where, event))
+        for group in groups.values():
+            yield head, group
 
 
 def _traces(path: Path) -> Iterator[tuple[Row, list[tuple[str, Row]]]]:
@@ -258,14 +332,26 @@ def _traces(path: Path) -> Iterator[tuple[Row, list[tuple[str, Row]]]]:
         events = trace.get("events") if isinstance(trace, dict) else None
         if not isinstance(events, list):
             raise AckclockError(f"{path}: trace {number}: has no list of events; {_LIKE}")
-        places = [f"trace {number}: event {at}" for at in range(1, len(events) + 1)]
-        for where, event in zip(places, events, strict=True):
-            if not isinstance(event, dict):
-                raise AckclockError(f"{path}: {where}: is no object; {_LIKE}")
-        yield trace, [*zip(places, events, strict=True)]
+        yield trace, list(_objects(path, f"trace {number}", trace, events))
 
 
-_LIKE = "write qlog 0.3 or later"
+def _objects(path: Path, where: str, trace: Row, events: list[Any]) -> Iterator[tuple[str, Row]]:
+    """The events of a trace, also where they are arrays, whose members `event_fields` names."""
+    fields = trace.get("event_fields")
+    named = map(str.lower, map(str, fields if isinstance(fields, list) else ()))
+    names = [FIELDS.get(name, name) for name in named]
+    for at, event in enumerate(events, 1):
+        if names and event == []:
+            continue  # as converters end a list
+        made = event
+        if names and isinstance(event, list) and len(event) == len(names):
+            made = dict(zip(names, event, strict=True))
+        if not isinstance(made, dict):
+            raise AckclockError(f"{path}: {where}: event {at}: is no object; {_LIKE}")
+        yield f"{where}: event {at}", made
+
+
+_LIKE = "write qlog"
 _NO_JSON = f"is no JSON; {_LIKE}, in JSON or as JSON-SEQ"
 
 
