@@ -108,3 +108,28 @@ def test_the_command(tmp_path, ackclock):
     assert "isn't a capture file" in ackclock("explain", tmp_path / "text.pcap").stderr
     with pytest.raises(AckclockError, match="no such file"):
         explain(tmp_path / "none.pcap")
+
+
+def test_a_capture_that_is_cut(tmp_path):
+    """A snaplen that cuts SACK blocks and the window scale; a file that ends in mid-packet."""
+    path = tmp_path / "run.pcapng"
+    run(scenario({"algorithm": "cubic"}, duration="4s"), pcapng=path)
+    (whole,) = explain(path)
+    for bytes_kept in (74, 66, 60):
+        short = tmp_path / "short.pcapng"
+        subprocess.run(["editcap", "-s", str(bytes_kept), path, short], check=True)
+        (told,) = explain(short)
+        assert told.is_cut
+        assert (told.packets, told.retransmitted_packets) == (
+            whole.packets,
+            whole.retransmitted_packets,
+        )
+        assert told.numbers()["limit"] == whole.numbers()["limit"] == "cwnd"
+    short.write_bytes(path.read_bytes()[: path.stat().st_size // 2 + 5])
+    (told,) = explain(short)
+    assert 0 < told.packets < whole.packets
+    assert not told.is_cut
+    assert not whole.is_cut
+    short.write_text("no capture")
+    with pytest.raises(AckclockError, match=r"short.pcapng: .*; name a capture \(pcap or pcapng\)"):
+        explain(short)

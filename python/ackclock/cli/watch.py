@@ -344,7 +344,8 @@ def explain_command(
     from ackclock.results.capture import explain  # noqa: PLC0415 (only this needs it)
 
     with one_line_errors():
-        told = [each.numbers() for each in explain(capture)]
+        found = explain(capture)
+        told = [each.numbers() for each in found]
         if as_json:
             print_json(told, indent=2)
             return
@@ -367,3 +368,5 @@ def explain_command(
             out.print(f"… and {more} more; --json has all")
         if any(each["captured_at"] == "receiver" for each in told):
             out.print("–: captured where the data arrives; what the sender does is not seen there")
+        if any(each.is_cut for each in found):
+            out.print("some ACKs are cut, with their SACK blocks: capture more, as tcpdump -s 128")

@@ -21,6 +21,7 @@ FIELDS = (
     "ip.dst", "ipv6.dst", "tcp.dstport", "tcp.flags", "tcp.seq", "tcp.ack", "tcp.len",
     "tcp.window_size", "tcp.window_size_scalefactor", "tcp.options.mss_val",
     "tcp.options.timestamp.tsval", "tcp.options.sack_le", "tcp.options.sack_re",
+    "frame.cap_len", "frame.len",
 )  # fmt: skip
 SYN, RST, ACK = 2, 4, 16
 #: Ends that are no farther apart see the same, s.
@@ -71,6 +72,8 @@ class Direction:
     limited_s: dict[str, float] = field(default_factory=lambda: dict.fromkeys(LIMITS, 0.0))
     #: Whether the receive window is known: the capture has the handshake.
     knows_window: bool = False
+    #: Whether the capture has too few bytes of a packet for the options of its ACKs.
+    is_cut: bool = False
 
     @property
     def limit(self) -> str | None:
@@ -362,6 +365,7 @@ class _Capture:
                 (_unwrapped(each, near), _unwrapped(end, near)) for each, end in _sacks(packet)
             ]
             ack = _unwrapped(int(packet["tcp.ack"]), near)
+            sender.of.is_cut |= _is_cut(packet)
             sender.hear(now_s, ack, int(packet["tcp.window_size"]), sacks)
 
     def _shake_hands(
@@ -370,7 +374,8 @@ class _Capture:
         if flags & SYN:
             if not flags & ACK:  # the last of several is answered
                 self._syns[stream] = now_s
-            self._scaled.add((stream, own))
+            if not _is_cut(packet):
+                self._scaled.add((stream, own))
             most = int(packet["tcp.options.mss_val"] or DEFAULT_MSS)
             if packet["tcp.options.timestamp.tsval"]:
                 most -= STAMPS_BYTES
@@ -411,10 +416,15 @@ def _unwrapped(number: int, near: int) -> int:
     return near + (number - near + WRAP // 2) % WRAP - WRAP // 2
 
 
+def _is_cut(packet: dict[str, str]) -> bool:
+    """Whether the capture ends in its TCP header: of what carries no data, every byte is header."""
+    return packet["tcp.len"] == "0" and int(packet["frame.cap_len"]) < int(packet["frame.len"])
+
+
 def _sacks(packet: dict[str, str]) -> Iterator[tuple[int, int]]:
     starts, ends = packet["tcp.options.sack_le"], packet["tcp.options.sack_re"]
-    if starts:
-        yield from zip(map(int, starts.split(",")), map(int, ends.split(",")), strict=True)
+    if ends:  # a short snaplen cuts a block in two
+        yield from zip(map(int, starts.split(",")), map(int, ends.split(",")), strict=False)
 
 
 def _packets(path: Path) -> Iterator[dict[str, str]]:
@@ -432,12 +442,13 @@ def _packets(path: Path) -> Iterator[dict[str, str]]:
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace"
     ) as process:
         assert process.stdout is not None and process.stderr is not None  # noqa: PT018
-        for line in process.stdout:
+        seen = 0
+        for seen, line in enumerate(process.stdout, 1):  # noqa: B007 (counts)
             # Of an ICMP error that quotes a packet tshark tells two values of a field.
             packet = dict(zip(FIELDS, line.rstrip("\n").split("\t"), strict=True))
             if "," not in packet["tcp.stream"] + packet["ip.src"]:
                 yield packet
         said = process.stderr.read()
-        if process.wait():
-            reason = said.strip().splitlines()[-1].removeprefix("tshark: ")
-            raise AckclockError(f"{path}: {reason}")
+        if process.wait() and not (seen and "cut short" in said):  # as of a tcpdump that was killed
+            reason = said.strip().splitlines()[-1].removeprefix("tshark: ").rstrip(".")
+            raise AckclockError(f"{path}: {reason}; name a capture (pcap or pcapng)")
