@@ -127,8 +127,14 @@ def test_red_idles_at_its_bandwidth_unless_it_lies_below_another():
         ("tc qdisc add dev eth0 root sfq perturb 10", "sfq has no counterpart .* fq_codel"),
         ("tc qdisc add dev eth0 root tbf rate 1mbit", "tbf needs a rate and a burst"),
         ("tc filter add dev eth0 protocol ip", "filters choose classes"),
-        ("tc qdisc del dev eth0 root", '"del" makes no queue; write "tc qdisc add'),
-        ("tc qdisc add dev a root netem rate 1mbit; tc qdisc add dev b root netem", "a, b: give"),
+        ("tc qdisc del dev eth0 root", "no command makes a queue; give one like"),
+        ("tc qdisc frob dev eth0 root", '"frob" makes no queue; write "tc qdisc add'),
+        (
+            "; ".join(f"tc qdisc add dev {name} root netem" for name in "abc"),
+            "a, b, c: give the commands of two devices at most",
+        ),
+        ("tc filter add dev a parent ffff: police rate 1mbit drop", "police needs a rate and a"),
+        ("tc qdisc add dev a root netem rate 1mbit; tc qdisc add dev b root netem rate 0", "rate"),
         ("mm-delay soon mm-link a b", '"soon" is no number'),
         ("mm-link a", "mm-link takes two traces"),
         ("mm-link a b --uplink-queue=drophead", "the queue drophead has no counterpart"),
@@ -169,3 +175,40 @@ def test_netems_limit_counts():
     result = run(Scenario.from_text(made, source="s.toml").replace(duration="10s"))
     assert result.flows["dropped_packets"].item() > 0
     assert result.flows["delivered_bytes"].item() * 8 / 10 < 120e6
+
+
+def test_a_script_as_people_post_it():
+    """Prefixes, lines that go on, what removes or shows, and a limit with a unit of sizes."""
+    script = """
+    tc qdisc del dev enp2s0 root
+    sudo ip netns exec r1 tc qdisc add dev enp2s0 root handle 1:0 \\
+      netem limit 1mbit delay 300ms 15ms distribution normal
+    /sbin/tc qdisc add dev enp2s0 parent 1:1 handle 10: tbf rate 144mbit buffer 1mbit limit 10mbit
+    tc -s qdisc ls dev enp2s0
+    """
+    made = link(script)
+    assert (made.limit_packets, made.delay, made.delay_jitter.by) == (131_072, "300ms", "15ms")
+    assert (made.rate, made.burst, made.buffer) == ("144mbit", "131072B", "1310720B")
+
+
+def test_a_device_of_data_and_one_of_acks():
+    down, up = "tc qdisc add dev ifb0 root netem rate 20mbit", "tc qdisc add dev a root netem rate"
+    made = text.scenario([down, f"{up} 2mbit"])
+    assert "# data pass ifb0, and ACKs a: exchange route and back, or" in made
+    each = Scenario.from_text(made, source="s.toml")
+    assert [one.rate for one in each.links] == ["20mbit", "2mbit"]
+    assert (each.flows[0].route, each.flows[0].back) == ((1,), (2,))
+    # What is on lo delays both.
+    made = text.scenario(["tc qdisc add dev lo root netem delay 50ms rate 500mbit"])
+    loop = Scenario.from_text(made, source="s.toml").replace(duration="1s")
+    assert run(loop).flows["min_rtt_us"].item() == pytest.approx(101_000, abs=300)
+
+
+def test_a_policer():
+    """An ingress that drops what exceeds its rate and its burst."""
+    made = link(
+        "tc qdisc add dev eth0 handle ffff: ingress",
+        "tc filter add dev eth0 parent ffff: protocol ip prio 50 u32 match ip src 0.0.0.0/0 "
+        "police rate 10mbit burst 100k mtu 64kb drop flowid :1",
+    )
+    assert (made.policer.rate, made.policer.burst, made.rate) == ("10mbit", "102400B", "1gbit")

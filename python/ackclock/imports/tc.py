@@ -3,23 +3,14 @@
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any
 
 from ackclock.base.errors import AckclockError
+from ackclock.imports.words import Words
 from ackclock.scenario.kinds import Rate, Time
 
 #: Rate of a device of which tc sets none.
 DEVICE = "1gbit"
-_TIMES = {"": 1_000, "ns": 1, "us": 1_000, "ms": 10**6, "s": 10**9}
-_TIMES |= {"usec": 1_000, "usecs": 1_000, "msec": 10**6, "msecs": 10**6, "sec": 10**9}
-_TIMES |= {"secs": 10**9}
-_PREFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-_PREFIXES |= {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-#: In sizes every prefix is one of 1024.
-_SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
-_NUMBER = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([a-z%]*)")
-
 #: Key of a link → the words of tc that give it, where they differ.
 _WORDS = {
     "rate": ("rate", "ceil", "bandwidth"),
@@ -43,69 +34,6 @@ COUNTED = "tc counts 14 bytes of Ethernet header of each packet, and this link n
 
 
 @dataclass
-class Words:
-    """The words of a command that are not read yet."""
-
-    command: str
-    left: list[str]
-
-    def __bool__(self) -> bool:
-        return bool(self.left)
-
-    def next(self) -> str:
-        """The next word."""
-        if not self.left:
-            raise self.refused("a word is missing at its end")
-        return self.left.pop(0)
-
-    def refused(self, why: str) -> AckclockError:
-        return AckclockError(f'"{self.command}": {why}')
-
-    def no_counterpart(self, what: str, instead: str) -> AckclockError:
-        return self.refused(f"{what} has no counterpart in a scenario; {instead}")
-
-    def if_number(self) -> str | None:
-        """The next word, if it is a number."""
-        return self.left.pop(0) if self.left and _NUMBER.fullmatch(self.left[0].lower()) else None
-
-    def _quantity(self, units: dict[str, int], like: str) -> Decimal:
-        word = self.next()
-        found = _NUMBER.fullmatch(word.lower())
-        if not found or found[2] not in units:
-            raise self.refused(f'"{word}": write a quantity of tc, like {like}')
-        return Decimal(found[1]) * units[found[2]]
-
-    def time_ns(self) -> int:
-        return int(self._quantity(_TIMES, "50ms"))
-
-    def rate_bps(self) -> int:
-        """A rate: of bits, or with "bps" of bytes."""
-        units = {f"{prefix}bit": size for prefix, size in _PREFIXES.items()}
-        units |= {f"{prefix}bps": 8 * size for prefix, size in _PREFIXES.items()}
-        return int(self._quantity(units | {"": 1}, "10mbit"))
-
-    def bytes(self) -> int:
-        units = {f"{prefix}{end}": size for prefix, size in _SIZES.items() for end in ("", "b")}
-        units |= {f"{prefix}bit": size // 8 for prefix, size in _SIZES.items() if prefix}
-        word, *_ = self.next().partition("/")  # tbf's burst may have a cell size
-        self.left.insert(0, word)
-        return int(self._quantity(units, "15kb"))
-
-    def integer(self) -> int:
-        return int(self._quantity({"": 1}, "1000"))
-
-    def share(self) -> float:
-        return float(self._quantity({"": 1}, "0.02"))
-
-    def probability(self) -> float:
-        word = self.left[0] if self.left else ""
-        percent = self._quantity({"%": 1, "": 1}, "1%")
-        if percent > 100:
-            raise self.refused(f'"{word}": choose from 0% to 100%')
-        return float(round(percent / 100, 9))
-
-
-@dataclass
 class Link:
     """What the commands say of a device."""
 
@@ -120,21 +48,33 @@ class Link:
             self.notes.append(COUNTED)
 
 
-def links(commands: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """The fields of the links that commands of tc make, in order, and what is not the same.
+def links(commands: list[str]) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """The fields of the link of each device in commands of tc, and what is not the same.
 
     Raises `AckclockError`, a line that names the command and what has no counterpart.
     """
-    link = Link()
-    devices: dict[str, None] = {}
-    default: str | None = None
-    classes: dict[str, Callable[[], None]] = {}
+    devices: dict[str, list[tuple[str, Words]]] = {}
     for text in commands:
         words = Words(text.strip(), text.split())
-        what = _head(words)
-        devices[_device(words)] = None
+        if what := _head(words):
+            devices.setdefault(_device(words), []).append((what, words))
+    made = {device: _of_device(each) for device, each in devices.items()}
+    notes = [note for link in made.values() for note in link.notes]
+    return {device: link.fields for device, link in made.items()}, [*dict.fromkeys(notes)]
+
+
+def _of_device(commands: list[tuple[str, Words]]) -> Link:
+    link = Link()
+    default: str | None = None
+    classes: dict[str, Callable[[], None]] = {}
+    for what, words in commands:
         link.below = "parent" in words.left[:3]
+        if what == "filter":
+            _police(words, link)
+            continue
         place = _place(words)
+        if place == "ingress":
+            continue
         if what == "class":
             classes[place] = _class(words, link)
             continue
@@ -146,22 +86,18 @@ def links(commands: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
             near = "; fq_codel is nearest" if kind in ("sfq", "drr", "qfq") else ""
             raise words.refused(f"{kind} has no counterpart in a scenario{near}")
         _QDISCS[kind](words, link)
-    if len(devices) > 1:
-        raise AckclockError(
-            f"{', '.join(devices)}: give the commands of one device at a time, and join the links"
-        )
     _choose(classes, default)
     fields = link.fields
     if "rate" not in fields:
         fields["rate"] = DEVICE
         link.notes.append(f"tc sets no rate: {DEVICE} stands for that of your device")
     fields.setdefault("buffer", "1000packets")  # pfifo_fast, of the usual txqueuelen
-    return [fields], link.notes
+    return link
 
 
 def in_its_words(error: AckclockError, commands: list[str]) -> AckclockError:
     """An error that names a key of the link, as one that names a command and its word."""
-    found = re.match(r"bottleneck\.([\w.]+) = .*?: (.*)", str(error))
+    found = re.match(r"(?:bottleneck|link \d+)(?:\.|: )([\w.]+) = .*?: (.*)", str(error))
     if not found:
         return error
     key = found[1].rpartition(".")[2]
@@ -173,17 +109,21 @@ def in_its_words(error: AckclockError, commands: list[str]) -> AckclockError:
 
 
 def _head(words: Words) -> str:
-    """Qdisc or class."""
-    word = words.next()
-    while word in ("sudo", "tc", "-s") or word.endswith("/tc"):
-        word = words.next()
-    if word not in ("qdisc", "class"):
-        raise words.refused(
-            'write commands like "tc qdisc add dev eth0 root netem delay 50ms"'
-            if word != "filter"
-            else "filters choose classes; leave them out, and all but one class"
-        )
-    if (action := words.next()) not in ("add", "replace", "change"):
+    """Qdisc, class or filter; "" of a command that makes none."""
+    at = [at for at, word in enumerate(words.left) if word == "tc" or word.endswith("/tc")]
+    if not at:  # in front of it stand sudo, a namespace, a container
+        raise words.refused('write commands like "tc qdisc add dev eth0 root netem delay 50ms"')
+    del words.left[: at[0] + 1]
+    while words.left and words.left[0].startswith("-"):
+        words.next()
+    word, action = words.next(), words.next()
+    if word == "filter" and action == "add" and "police" not in words.left:
+        raise words.refused("filters choose classes; leave them out, and all but one class")
+    if word not in ("qdisc", "class", "filter"):
+        raise words.refused('write commands like "tc qdisc add dev eth0 root netem delay 50ms"')
+    if action in ("del", "delete", "show", "list", "ls"):
+        return ""
+    if action not in ("add", "replace", "change"):
         raise words.refused(f'"{action}" makes no queue; write "tc {word} add …"')
     return word
 
@@ -195,16 +135,36 @@ def _device(words: Words) -> str:
 
 
 def _place(words: Words) -> str:
-    """What stands before the kind: root or a parent, and the own handle or class."""
+    """What stands before the kind: root or a parent, and the own class, or "ingress"."""
     own = ""
     while words and words.left[0] in ("root", "parent", "handle", "classid", "ingress"):
         word = words.next()
-        if word == "ingress":
-            raise words.no_counterpart("ingress", "write a policer of the link")
-        if word != "root":
+        own = word if word == "ingress" else own
+        if word not in ("root", "ingress"):
             value = words.next()
             own = value if word == "classid" else own
     return own
+
+
+def _police(words: Words, link: Link) -> None:
+    """A policer of what a filter takes: here of every packet."""
+    while words.next() != "police":
+        pass
+    policer: dict[str, str] = {}
+    while words:
+        word = words.next()
+        if word == "rate":
+            policer["rate"] = Rate(0, 0).written(words.rate_bps())
+        elif word in ("burst", "buffer", "maxburst"):
+            policer["burst"] = f"{words.bytes()}B"
+        elif word in ("mtu", "mpu", "overhead", "flowid", "index"):
+            words.next()
+        elif word not in ("drop", "action", "conform-exceed", "classid"):
+            raise words.no_counterpart(f"police's {word}", "leave it out")
+    if len(policer) < 2:
+        raise words.refused("police needs a rate and a burst, like rate 10mbit burst 100k")
+    link.fields["policer"] = policer
+    link.notes.append("the policer takes every packet, whatever the filter says")
 
 
 def _htb(words: Words) -> str | None:
@@ -290,7 +250,7 @@ def _delay(words: Words, link: Link) -> None:
 
 
 def _limit(words: Words, link: Link) -> None:
-    link.fields["limit_packets"] = words.integer()
+    link.fields["limit_packets"] = words.bytes()  # with the units of sizes, as tc reads it
 
 
 def _duplicate(words: Words, link: Link) -> None:
@@ -557,7 +517,7 @@ def _fifo(unit: str) -> Callable[[Words, Link], None]:
 def _cake(words: Words, link: Link) -> None:
     """Its rate, and FQ-CoDel with its target."""
     queue: dict[str, Any] = {"kind": "fq_codel"}
-    rtt_ns = 100 * 10**6
+    rtt_ns, silent = 100 * 10**6, False
     named = {"lan": 1, "metro": 10, "regional": 30, "internet": 100, "oceanic": 300}
     while words:
         match word := words.next():
@@ -567,11 +527,16 @@ def _cake(words: Words, link: Link) -> None:
                 rtt_ns = words.time_ns()
             case "memlimit" | "overhead" | "mpu":
                 words.next()
+                silent |= word == "overhead"
             case _ if word in named:
                 rtt_ns = named[word] * 10**6
+            case "ack-filter" | "ack-filter-aggressive" | "autorate-ingress" | "docsis" | "atm":
+                silent = True
     queue |= {"interval": Time(0, 0).written(rtt_ns)}
     queue |= {"target": Time(0, 0).written(max(rtt_ns // 20, 10_000))}
     link.fields |= {"queue": queue, "buffer": "10240packets"}
+    if silent:
+        link.notes.append("cake's overheads, ACK filter and autorate have no counterpart")
     link.notes.append("cake's own queue has no counterpart: FQ-CoDel with its target is nearest")
 
 

@@ -19,7 +19,8 @@ def scenario(lines: list[str], directory: Path = Path()) -> str:
     Each text has one command or several, of lines or with `;` or `&&` between them.
     Raises `AckclockError`, a line that names the command and what has no counterpart.
     """
-    commands = [each.strip() for line in lines for each in re.split(r"\n|;|&&", line)]
+    whole = [re.sub(r"\\\s*\n", " ", line) for line in lines]
+    commands = [each.strip() for line in whole for each in re.split(r"\n|;|&&", line)]
     commands = [each for each in commands if each and not each.startswith("#")]
     if not commands:
         raise AckclockError(
@@ -31,11 +32,34 @@ def scenario(lines: list[str], directory: Path = Path()) -> str:
             if "trace" in link:
                 link["trace"] = os.path.relpath(link["trace"], directory)
     else:
-        (link,), notes = tc.links(commands)
-        fields = {"bottleneck": link}
+        links, notes = tc.links(commands)
+        fields = _joined(links, notes)
     try:
         made = Scenario.parse(USUAL | fields)
     except AckclockError as error:
         raise tc.in_its_words(error, commands) from None
     about = [f"# {each}" for each in [*commands, *notes]]
     return "\n".join([*about, made.to_toml()])
+
+
+def _joined(links: dict[str, dict[str, Any]], notes: list[str]) -> dict[str, Any]:
+    """The link of a device, or one for data and one for ACKs."""
+    if not links:
+        raise AckclockError(
+            'no command makes a queue; give one like "tc qdisc add dev eth0 root netem delay 50ms"'
+        )
+    flow = {"algorithm": "cubic", "route": [1], "back": [2]}
+    if "lo" in links and len(links) == 1:
+        notes.append("lo carries data and ACKs in one queue: here each has a link")
+        return {"link": [links["lo"]] * 2, "flow": [flow]}
+    if len(links) == 1:
+        return {"bottleneck": next(iter(links.values()))}
+    if len(links) > 2:
+        raise AckclockError(
+            f"{', '.join(links)}: give the commands of two devices at most, of data and of ACKs"
+        )
+    data, acks = links
+    notes.append(
+        f"data pass {data}, and ACKs {acks}: exchange route and back, or write route = [1, 2] alone"
+    )
+    return {"link": list(links.values()), "flow": [flow]}
