@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from ackclock import Flow, Scenario, run, vlinux
+from common import ROOT
 from virtual import scenario
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("machine")]
@@ -100,3 +101,50 @@ def test_a_limited_pacing_rate(name):
     flows = [Flow(algorithm=algorithm, max_pacing_rate=rate) for algorithm, rate in PACED[name]]
     each = scenario(*flows, jitter="0s", duration="5s")
     equal_packets(each)
+
+
+def udp(rate, **keys):
+    return Flow(stack="udp", algorithm="none", rate=rate, **keys)
+
+
+#: No timer of TCP is due as a datagram leaves, and nothing as the run ends.
+UDP = {
+    "alone, four times the link": [udp("80mbit", stop="2.9991s")],
+    "three at once": [Flow(algorithm="cubic"), udp("7.9mbit", count=3), Flow(algorithm="reno")],
+    "both ways": [
+        Flow(algorithm="cubic"),
+        udp("11mbit", direction="reverse"),
+        udp("37mbit", start="2s", stop="2.5s"),
+    ],
+    "links of their own": [
+        udp("7mbit", route=[2]),
+        Flow(algorithm="cubic"),
+        udp("13mbit", rtt="7ms", route=[1]),
+    ],
+}
+LINKS = [
+    {"rate": "20mbit", "buffer": "1bdp"},
+    {"rate": "10mbit", "buffer": "40packets", "delay": "7ms", "drop_every_packets": 400},
+]
+
+
+@pytest.mark.parametrize("name", UDP)
+def test_udp(name):
+    """Each datagram leaves at the same nanosecond, so that all of TCP is the same beside it."""
+    flows = UDP[name]
+    links = {"links": LINKS} if flows[0].route else {"bottleneck": LINKS[0]}
+    each = Scenario(duration="3.0001s", rtt="40ms", jitter="0s", flows=flows, **links)
+    ours, linux = run(each), vlinux.run(each)
+    assert linux.flows.equals(ours.flows)
+    assert linux.flows["dropped_packets"].sum() > 30
+
+
+def test_udp_beside_cubic():
+    """The example: the same packets, and the same queue at each sample."""
+    each = Scenario.from_toml(ROOT / "examples" / "udp.toml").replace(jitter="0s", duration="10s")
+    ours, linux = run(each), vlinux.run(each)
+    assert linux.flows.equals(ours.flows)
+    assert linux.queues.equals(ours.queues)
+    of = [result.samples.filter(pl.col("flow") == 1) for result in (ours, linux)]
+    assert of[1].equals(of[0])
+    assert linux.flows["sent_packets"][0] == 1 + 10 * 20_000_000 // (8 * 1500)

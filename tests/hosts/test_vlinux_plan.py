@@ -45,6 +45,7 @@ REFUSED = {
     },
     "delayed_ack_segments": {"delayed_ack_segments": 3},
     "flow.1.delayed_ack_segments": {"flows": (Flow(algorithm="cubic", delayed_ack_segments=1),)},
+    "flow.1.stack": {"flows": (Flow(algorithm="cubic", stack="quinn"),)},
     "flow.1.hides": {"flows": (Flow(algorithm="cubic", hides="losses"),)},
     "session.1.rtt_exponential": {
         "sessions": [{"algorithm": "cubic", "size": "1MB", "rtt_exponential": "9ms"}]

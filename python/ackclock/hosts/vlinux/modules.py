@@ -20,6 +20,8 @@ from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import KERNEL
 from ackclock.scenario.snapshot import Algorithms
 
+#: What UDP has.
+NONE = "none"
 #: A file and its text.
 Source = tuple[Path, bytes]
 
@@ -90,6 +92,8 @@ def load(built: build.Built, specs: Iterable[str]) -> Loaded:
         algorithms[spec] = {
             key: of[key] for key in ("name", "source", "spec", "values", "fingerprint")
         }
+        if spec == NONE:
+            continue
         if spec.startswith(KERNEL):
             names[spec] = spec.removeprefix(KERNEL)
             continue

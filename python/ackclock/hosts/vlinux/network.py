@@ -28,6 +28,7 @@ SOCKET_BYTES = 1 << 30
 #: When the timers of PIE and RED are armed anew: they fire first at time 0. Linux rounds 500 ms
 #: up to a multiple of 8 ms.
 BEFORE_NS = -504_000_000
+NEVER_NS = 2**63 - 1
 HUB = "hub"
 #: What is at the other end of each device.
 NEIGHBOUR = "10.254.0.1"
@@ -77,6 +78,8 @@ class Way(NamedTuple):
     mtu: int | None = None
     #: Switches of the sender's TCP that are off.
     off: tuple[str, ...] = ()
+    #: Number of its only flow, which is of UDP.
+    udp: int | None = None
 
 
 class Step(NamedTuple):
@@ -119,6 +122,19 @@ def queue_device(number: int) -> str:
     return f"q{number}"
 
 
+def _udp_device(flow: int) -> str:
+    """The device of its sender, which keeps its rate."""
+    return f"u{flow}"
+
+
+def _detour(flow: int) -> tuple[str, str]:
+    """A pair of devices that datagrams pass, as data of TCP passes one behind the ACK before it.
+
+    So of equal times flows go on in the order of their numbers.
+    """
+    return f"y{flow}", f"z{flow}"
+
+
 class Network:
     """The network of a scenario in canonical form."""
 
@@ -131,7 +147,8 @@ class Network:
         self._two_way = any(flow["direction"] == "reverse" for flow in flows)
         #: Link n is `links[n - 1]`. With data both ways the bottleneck is there twice.
         self.links: list[Link] = links + links[:1] * self._two_way
-        self._ways = [*dict.fromkeys(map(self.way, flows))]
+        numbered = [*enumerate(flows, 1)]
+        self._ways = [*dict.fromkeys(self.way(flow, number) for number, flow in numbered)]
         #: Of each link when its probability of a loss changes, ns, and to what, 10⁻⁹.
         self._losses = _core.loss_changes(json.dumps(canonical))
         last = {way.route[-1] for way in self._ways}
@@ -141,8 +158,8 @@ class Network:
             for number, link in enumerate(self.links, 1)
         ]
 
-    def way(self, flow: Mapping[str, Any]) -> Way:
-        """The way of a flow."""
+    def way(self, flow: Mapping[str, Any], number: int) -> Way:
+        """The way of a flow with this number: the sessions' follow those of the flows."""
         if self._two_way:
             route, back = ((1,), (2,)) if flow["direction"] == "forward" else ((2,), (1,))
         else:
@@ -153,7 +170,8 @@ class Network:
         mss, header = flow.get("mss_bytes"), self._canonical["header_bytes"]
         mtu = None if mss is None else mss + header
         off = tuple(switch for key, switch in _SWITCHES.items() if not flow.get(key, True))
-        return Way(flow["rtt_ns"], tcp_ecn, route, back, flow.get("initcwnd"), mtu, off)
+        udp = number if flow.get("stack") else None
+        return Way(flow["rtt_ns"], tcp_ecn, route, back, flow.get("initcwnd"), mtu, off, udp)
 
     def sender(self, way: Way) -> str:
         """The namespace of the senders with that way."""
@@ -187,6 +205,12 @@ class Network:
                 head = [buffer.get("packets", NEVER_FULL), buffer.get("bytes", 1 << 50)]
                 numbers = [*head, int(bool(recorded)), len(follow), *follow]
                 files[queue_device(number)] = _numbers(numbers)
+        starts_ns = _core.connects_ns(json.dumps(self._canonical))
+        for number, flow in enumerate(self._canonical["flows"], 1):
+            if flow.get("stack"):
+                stop_ns = NEVER_NS if flow["stop_ns"] is None else flow["stop_ns"]
+                times = [starts_ns[number - 1], stop_ns, flow["rate_bps"]]
+                files[_udp_device(number)] = _numbers(times)
         return files
 
     def changes(self) -> Iterator[tuple[int, str]]:
@@ -254,14 +278,19 @@ class Network:
         own = {"net/ipv4/tcp_ecn": way.ecn} | {f"net/ipv4/{switch}": 0 for switch in way.off}
         if way.ecn == ACCURATE:
             own["net/ipv4/tcp_ecn_option"] = 0
+        device = _udp_device(way.udp) if way.udp else "sender"
         lines = [
-            *self._pair(sender, "sender", HUB, f"r{number}"),
-            f"ip -n {sender} addr add {self.address(way, 1)}/32 dev sender",
-            _route(sender, "sender", initcwnd=way.initcwnd, mtu=way.mtu),
+            *self._pair(sender, device, HUB, f"r{number}"),
+            f"ip -n {sender} addr add {self.address(way, 1)}/32 dev {device}",
+            _route(sender, device, initcwnd=way.initcwnd, mtu=way.mtu),
             _delay(f"r{number}", way.rtt_ns - forth_ns),
             *_in(sender, _settings(_HOST | own)),
         ]
-        if not self._canonical["tso"]:
+        if way.udp:
+            lines.append(f"tc -n {sender} qdisc add dev {device} root paced")
+            out, to = _detour(way.udp)
+            lines += self._pair(HUB, out, HUB, to)
+        elif not self._canonical["tso"]:
             lines.append(f"ip -n {sender} link set sender gso_max_segs 1")
         if not self._direct:
             lines += self._pair(HUB, f"t{number}", receiver, "receiver")
@@ -294,6 +323,9 @@ class Network:
         following: dict[str, dict[str, str]] = {}
         for number, way in enumerate(self._ways, 1):
             at, receiver = f"r{number}", self.address(way)
+            if way.udp:
+                following[at] = {receiver: _detour(way.udp)[0]}
+                at = _detour(way.udp)[1]
             for step in (step for link in way.route for step in self._steps[link - 1]):
                 following.setdefault(at, {})[receiver] = step.out
                 at = step.to

@@ -18,6 +18,8 @@ from ackclock.scenario.scenario import KERNEL
 #: What an application keeps unsent, bytes. With less it writes in pieces that show in the packets;
 #: the simulator's applications have all their data at once.
 UNSENT_BYTES = 8 << 20
+#: IP and UDP headers of a datagram.
+UDP_HEADER_BYTES = 28
 #: The highest pacing rate of a flow that only paces, bytes per second.
 ANY_RATE = (1 << 63) - 1
 
@@ -106,7 +108,11 @@ def check(canonical: Mapping[str, Any], series: str = SERIES) -> None:
                 None,
                 "since Linux 3.6 a route has none to give",
             ),
-            f"{name}stack": (flow.get("stack"), None, "its hosts have Linux's TCP"),
+            f"{name}stack": (
+                flow.get("stack") or "udp",
+                "udp",
+                "its hosts have Linux's TCP and UDP",
+            ),
             f"{name}delayed_ack_segments": (
                 flow.get("delayed_ack_segments", canonical["delayed_ack_segments"]),
                 canonical["delayed_ack_segments"],
@@ -196,6 +202,9 @@ def make(
         ),
     ]
     for number, (flow, start_ns) in enumerate(zip(canonical["flows"], starts_ns, strict=True), 1):
+        if flow.get("stack"):
+            guest.append(_udp(number, flow, start_ns, canonical, network))
+            continue
         guest.append(_flow(number, flow, start_ns, canonical, network, modules))
         guest += _writes(flow, measures.mss_bytes(canonical, flow))
     sessions = zip(canonical.get("sessions", ()), _core.connections(resolved), strict=True)
@@ -222,6 +231,20 @@ def _or_nothing(field: object) -> str:
     return "-" if field is None else str(field)
 
 
+def _udp(
+    number: int,
+    flow: Mapping[str, Any],
+    start_ns: int,
+    canonical: Mapping[str, Any],
+    network: Network,
+) -> str:
+    way, mss = network.way(flow, number), canonical["mss_bytes"]
+    datagram = mss + canonical["header_bytes"] - UDP_HEADER_BYTES
+    ends = (network.sender(way), network.receiver(way), network.address(way))
+    fields: Sequence[object] = [number, *ends, start_ns, flow.get("stop_ns"), datagram, mss]
+    return " ".join(["udp", *map(_or_nothing, fields)])
+
+
 def _flow(
     number: int,
     flow: Mapping[str, Any],
@@ -230,7 +253,7 @@ def _flow(
     network: Network,
     modules: Mapping[str, str],
 ) -> str:
-    name, way = modules[flow["algorithm"]], network.way(flow)
+    name, way = modules[flow["algorithm"]], network.way(flow, number)
     mss = measures.mss_bytes(canonical, flow)
     # Of whole segments, as in the simulator: Linux fills the rest of a window with a short one.
     window, buffer = (

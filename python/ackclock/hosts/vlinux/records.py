@@ -96,7 +96,12 @@ TOTAL = np.dtype(
     ]
 )
 TRANSFER = np.dtype([(name, _U64) for name in ("session", "start_ns", "completed_ns", "size")])
-COUNT = np.dtype([(name, _U64) for name in ("dropped", "marked", "link_lost", "policed")])
+COUNT = np.dtype(
+    [
+        (name, _U64)
+        for name in ("dropped", "marked", "link_lost", "policed", "datagrams", "datagram_bytes")
+    ]
+)
 
 #: Records, and packets, that the machine keeps until it is read: at each sample, and at the end
 #: (recorder.c).

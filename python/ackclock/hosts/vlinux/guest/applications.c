@@ -39,6 +39,15 @@ int tcp_socket(const char *cc)
 	return fd;
 }
 
+int udp_socket(void)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		die("socket");
+	return fd;
+}
+
 void clamp_window(const struct flow *flow, int fd)
 {
 	/* Above half of the receive buffer the window neither limits nor grows: no quick ACKs. */
@@ -90,10 +99,37 @@ static int awaits_answers(const struct flow *flow)
 	return 0;
 }
 
+static void connect_udp(struct flow *flow, int index)
+{
+	enter(flow->namespace);
+	flow->sender = udp_socket();
+	setns(home, CLONE_NEWNET);
+	if (connect(flow->sender, (void *)&flow->address, sizeof(flow->address)))
+		die("connect");
+	flow->connected = 1;
+	write_flow(flow, index);
+	watch(flow->sender, EPOLLOUT | EPOLLET, ABOUT(SENDER, index));
+}
+
+/* Has datagrams wait in its device, as many as its socket may. */
+static void write_datagrams(const struct flow *flow)
+{
+	static char zeros[UINT16_MAX];
+
+	while (send(flow->sender, zeros, flow->datagram, 0) >= 0)
+		;
+	if (errno != EAGAIN)
+		die("send");
+}
+
 void connect_flow(struct flow *flow, int index)
 {
 	int most = 1 << 29;
 
+	if (flow->datagram) {
+		connect_udp(flow, index);
+		return;
+	}
 	enter(flow->namespace);
 	flow->sender = tcp_socket(flow->cc);
 	setns(home, CLONE_NEWNET);
@@ -220,6 +256,10 @@ void write_flow(struct flow *flow, int index)
 
 	if (!flow->connected || flow->shut)
 		return;
+	if (flow->datagram) {
+		write_datagrams(flow);
+		return;
+	}
 	if (flow->syns < 0)
 		flow->syns = total_retransmitted(flow);
 	if (flow->writes && !flow->connected_ns) {
@@ -278,6 +318,8 @@ void stop_flow(struct flow *flow, int index)
 	if (!flow->connected || flow->shut)
 		return;
 	flow->shut = 1;
+	if (flow->datagram)
+		return;
 	flow->write_ns = NEVER;
 	tell_kernel("stopper", flow->sender);
 	watch_again(flow->sender, EPOLLRDHUP | EPOLLET, ABOUT(SENDER, index));

@@ -15,6 +15,8 @@
  *	queue NAMESPACE DEVICE KIND	whose queue to sample; KIND of the AQM below a tbf, or none
  *	flow NUMBER SENDER RECEIVER ADDRESS CC CC_AT_RECEIVER START STOP SIZE WINDOW BUFFER UNSENT
  *		PACING_RATE LOWAT
+ *	udp NUMBER SENDER RECEIVER ADDRESS START STOP DATAGRAM MSS
+ *					a flow of UDP, whose rate is its device's
  *	draw PAUSE SIZE			the flow above is a session: its next connection, SIZE long
  *	write AT SIZE EVERY PAUSE	the flow above writes so, AT after it is connected (SIZE "-": without
  *					end; PAUSE: from when all is acknowledged)

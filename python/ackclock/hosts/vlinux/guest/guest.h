@@ -43,6 +43,7 @@ struct flow {
 	int64_t connected_ns, write_ns;	/* when it writes next */
 	int unread;	/* nothing of the connection has been read */
 	enum { ONCE, FILLED, ALWAYS } fill;	/* see room() */
+	int datagram, mss;	/* of UDP: payload of a datagram and of a full segment, bytes; else 0 */
 };
 
 struct total {
@@ -85,6 +86,7 @@ void watch(int fd, uint32_t events, uint64_t data);
 
 /* applications.c */
 int tcp_socket(const char *cc);
+int udp_socket(void);
 void clamp_window(const struct flow *flow, int fd);
 void connect_flow(struct flow *flow, int index);
 void end_transfer(struct flow *flow, FILE *transfers);

@@ -6,16 +6,30 @@
 #include <linux/ip.h>
 #include <linux/skbuff.h>
 #include <linux/tcp.h>
+#include <linux/udp.h>
 
-/* The TCP header of a packet with data; NULL: it has none, or is of no TCP. */
-static inline const struct tcphdr *data_header(const struct sk_buff *skb)
+/* The UDP header of a datagram; NULL: it is none. */
+static inline const struct udphdr *datagram(const struct sk_buff *skb)
+{
+	const struct iphdr *ip = ip_hdr(skb);
+
+	if (skb->protocol != htons(ETH_P_IP) || ip->protocol != IPPROTO_UDP)
+		return NULL;
+	return (void *)ip + 4 * ip->ihl;
+}
+
+/* The port that a packet with data goes to; 0: it has none. */
+static inline __be16 data_port(const struct sk_buff *skb)
 {
 	const struct iphdr *ip = ip_hdr(skb);
 	const struct tcphdr *tcp = (void *)ip + 4 * ip->ihl;
+	const struct udphdr *udp = datagram(skb);
 
+	if (udp)
+		return udp->dest;
 	if (skb->protocol != htons(ETH_P_IP) || ip->protocol != IPPROTO_TCP)
-		return NULL;
-	return ntohs(ip->tot_len) == 4 * (ip->ihl + tcp->doff) ? NULL : tcp;
+		return 0;
+	return ntohs(ip->tot_len) == 4 * (ip->ihl + tcp->doff) ? 0 : tcp->dest;
 }
 
 #endif

@@ -9,6 +9,9 @@
  *
  * "chosen": drops packets of data that are chosen, and delays none. Its numbers: how many come between
  * two drops, that one included, or 0 and the numbers of those to drop, which ascend.
+ *
+ * "paced": packets leave at a constant rate. Its numbers: when the first leaves, ns, when none leaves any
+ * more, and the rate in bit/s (IP). Packets are of one size.
  */
 #include <linux/kernel_read_file.h>
 #include <linux/math64.h>
@@ -206,7 +209,7 @@ static bool is_chosen(struct chosen *chosen)
 
 static int chosen_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
-	if (data_header(skb) && is_chosen(qdisc_priv(sch)))
+	if (data_port(skb) && is_chosen(qdisc_priv(sch)))
 		return qdisc_drop(skb, sch, to_free);
 	return qdisc_enqueue_tail(skb, sch);
 }
@@ -240,6 +243,80 @@ static struct Qdisc_ops chosen_ops = {
 	.owner = THIS_MODULE,
 };
 
+enum { START_NS, STOP_NS, RATE_BPS, PACED };
+
+struct paced {
+	struct qdisc_watchdog watchdog;
+	u64 *of;
+	u64 packets;
+};
+
+static struct sk_buff *paced_dequeue(struct Qdisc *sch)
+{
+	struct paced *paced = qdisc_priv(sch);
+	struct sk_buff *skb = qdisc_peek_head(sch);
+	u64 bits, due_ns;
+
+	if (!skb)
+		return NULL;
+	bits = 8 * (skb->len - skb_network_offset(skb));
+	due_ns = paced->of[START_NS] +
+		 mul_u64_u64_div_u64(paced->packets * bits, NSEC_PER_SEC, paced->of[RATE_BPS]);
+	if (due_ns >= paced->of[STOP_NS])
+		return NULL;
+	if (ktime_get_ns() - zero_ns < due_ns) {
+		qdisc_watchdog_schedule_ns(&paced->watchdog, zero_ns + due_ns);
+		return NULL;
+	}
+	paced->packets++;
+	return qdisc_dequeue_head(sch);
+}
+
+static int paced_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+{
+	return qdisc_enqueue_tail(skb, sch);
+}
+
+static int paced_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
+{
+	struct paced *paced = qdisc_priv(sch);
+	ssize_t count;
+
+	qdisc_watchdog_init(&paced->watchdog, sch);
+	count = read_numbers(sch, &paced->of);
+	if (count < 0)
+		return count;
+	return count != PACED ? -EINVAL : 0;
+}
+
+static void paced_reset(struct Qdisc *sch)
+{
+	struct paced *paced = qdisc_priv(sch);
+
+	qdisc_reset_queue(sch);
+	qdisc_watchdog_cancel(&paced->watchdog);
+}
+
+static void paced_destroy(struct Qdisc *sch)
+{
+	struct paced *paced = qdisc_priv(sch);
+
+	qdisc_watchdog_cancel(&paced->watchdog);
+	vfree(paced->of);
+}
+
+static struct Qdisc_ops paced_ops = {
+	.id = "paced",
+	.priv_size = sizeof(struct paced),
+	.enqueue = paced_enqueue,
+	.dequeue = paced_dequeue,
+	.peek = qdisc_peek_head,
+	.init = paced_init,
+	.reset = paced_reset,
+	.destroy = paced_destroy,
+	.owner = THIS_MODULE,
+};
+
 /* Written less than half a second before or after time 0, which is a whole second. */
 static int set_begins(const char *value, const struct kernel_param *kp)
 {
@@ -252,7 +329,7 @@ module_param_cb(begins, &begins_ops, NULL, 0200);
 
 static int __init link_load(void)
 {
-	return register_qdisc(&wire_ops) ?: register_qdisc(&chosen_ops);
+	return register_qdisc(&wire_ops) ?: register_qdisc(&chosen_ops) ?: register_qdisc(&paced_ops);
 }
 module_init(link_load);
 

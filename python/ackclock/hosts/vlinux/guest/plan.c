@@ -4,6 +4,7 @@
 #include "guest.h"
 
 #include <errno.h>
+#include <linux/filter.h>
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,33 @@ static void add_flow(char *line)
 	flows[flows_len] = flow;
 	watch(flow.listener, EPOLLIN, ABOUT(LISTENER, flows_len));
 	flows_len++;
+}
+
+static void add_udp(char *line)
+{
+	/* Takes nothing of what arrives, which recorder.c counts. */
+	struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
+	struct sock_fprog filter = { .len = 1, .filter = &nothing };
+	char sender[NAME], receiver[NAME], address[NAME], stop[NAME];
+	struct flow flow = { .address.sin_family = AF_INET };
+
+	if (sscanf(line, "%u %63s %63s %63s %ld %63s %d %d", &flow.number, sender, receiver, address,
+		   &flow.start_ns, stop, &flow.datagram, &flow.mss) != 8 ||
+	    inet_pton(AF_INET, address, &flow.address.sin_addr) != 1) {
+		errno = EINVAL;
+		die(line);
+	}
+	flow.stop_ns = number_of(stop, NEVER);
+	flow.namespace = strdup(sender);
+
+	enter(receiver);
+	flow.receiver = udp_socket();
+	flow.address.sin_port = htons(FIRST_PORT + flow.number);
+	if (setsockopt(flow.receiver, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) ||
+	    bind(flow.receiver, (void *)&flow.address, sizeof(flow.address)))
+		die("bind");
+	flows = realloc(flows, (flows_len + 1) * sizeof(*flows));
+	flows[flows_len++] = flow;
 }
 
 static void add_draw(const char *line)
@@ -135,6 +163,8 @@ void read_plan(const char *path)
 			sscanf(line, "common %ld %ld", &common_from_ns, &common_until_ns);
 		} else if (!strncmp(line, "flow ", 5)) {
 			add_flow(line + 5);
+		} else if (!strncmp(line, "udp ", 4)) {
+			add_udp(line + 4);
 		} else if (!strncmp(line, "draw ", 5)) {
 			add_draw(line + 5);
 		} else if (!strncmp(line, "write ", 6)) {

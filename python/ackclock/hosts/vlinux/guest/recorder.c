@@ -8,7 +8,8 @@
  * per flow, flow 1 first; /proc/ackclock/lost a `struct lost` per link, link 1 first. A device whose name
  * begins with q, c, i or x and the number of a link drops for want of room, as asked, at random, or as a
  * policer.
- * In the device q a packet waits, from when it is given to it until it leaves.
+ * In the device q a packet waits, from when it is given to it until it leaves. The datagrams of a flow
+ * leave at the device with a u and its number.
  * The number of an open socket, written to /proc/ackclock/reader, has the
  * kernel read and discard what arrives there, at once, as an application would that has nothing
  * else to do. One written to /proc/ackclock/stopper loses what it has not sent, as if
@@ -112,6 +113,8 @@ struct counts {
 	u64 marked;	/* data packets that arrived with CE */
 	u64 link_lost;	/* data packets that a link lost */
 	u64 policed;	/* data packets that a policer dropped */
+	u64 sent;	/* datagrams */
+	u64 arrived;	/* bytes in them */
 };
 
 struct lost {
@@ -234,9 +237,7 @@ static void on_connection(void *data, const struct sock *sk, const int old, cons
 /* Number of the flow whose data this is; 0: none. */
 static u32 data_of(const struct sk_buff *skb)
 {
-	const struct tcphdr *tcp = data_header(skb);
-
-	return tcp ? flow_of(tcp->dest) : 0;
+	return flow_of(data_port(skb));
 }
 
 /* The blocks of an ACK: behind the timestamp, as Linux writes them. */
@@ -367,7 +368,10 @@ static u32 turn_of(struct Qdisc *queue)
 	const char *name = qdisc_dev(queue)->name;
 	const struct sk_buff *skb;
 	const struct tcphdr *tcp;
+	u32 flow;
 
+	if (*name == 'u' && !kstrtou32(name + 1, 10, &flow))
+		return 2 + flow;
 	if (!isdigit(name[1]) || (*name != 'r' && *name != 't'))
 		return *name == 'w';
 	skb = netem_head(queue);
@@ -435,9 +439,11 @@ static void on_queued(void *data, struct sk_buff *skb)
 
 static void on_sent(void *data, const struct sk_buff *skb, const struct net_device *dev)
 {
-	u32 link = queue_of(dev);
+	u32 link = queue_of(dev), flow;
 	struct waiting *of = link ? find_waiting(skb) : NULL;
 
+	if (*dev->name == 'u' && (flow = data_of(skb)))
+		counts[flow - 1].sent++;
 	if (of)
 		lost_by[link - 1].sojourn_ns = ktime_get_ns() - of->since_ns;
 	forget(of);
@@ -489,6 +495,8 @@ static void on_arrival(void *data, struct sk_buff *skb)
 	flow = data_of(skb);
 	if (flow && INET_ECN_is_ce(ip_hdr(skb)->tos))
 		counts[flow - 1].marked++;
+	if (flow && datagram(skb))
+		counts[flow - 1].arrived += ntohs(datagram(skb)->len) - sizeof(struct udphdr);
 }
 
 static ssize_t read_records(struct file *file, char __user *to, size_t size, loff_t *at)

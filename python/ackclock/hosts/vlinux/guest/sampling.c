@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static int route_socket = -1, lost_file;
+static int route_socket = -1, lost_file, counts_file = -1;
 
 struct sample {
 	uint64_t time_ns;
@@ -25,6 +25,11 @@ struct sample {
 struct queue_sample {
 	uint64_t time_ns, queue, packets, bytes, sojourn_us, dropped, limit_dropped, marked;
 	uint64_t sent_packets, sent_bytes, link_lost, policed;
+};
+
+/* One per flow, as recorder.c writes it. */
+struct counts {
+	uint64_t dropped, marked, link_lost, policed, sent, arrived;
 };
 
 /* One per queue, as recorder.c writes it. */
@@ -49,6 +54,17 @@ static uint64_t delivered_bytes(const struct flow *flow, const struct tcp_info *
 	return acked < flow->written ? acked : flow->written;
 }
 
+static struct counts counts_of(const struct flow *flow)
+{
+	struct counts counts;
+
+	if (counts_file < 0)
+		counts_file = open("/proc/ackclock/counts", O_RDONLY | O_CLOEXEC);
+	if (pread(counts_file, &counts, sizeof(counts), (flow->number - 1) * sizeof(counts)) != sizeof(counts))
+		die("/proc/ackclock/counts");
+	return counts;
+}
+
 uint64_t unacknowledged_bytes(const struct flow *flow)
 {
 	struct tcp_info info;
@@ -57,7 +73,7 @@ uint64_t unacknowledged_bytes(const struct flow *flow)
 	return flow->written - delivered_bytes(flow, &info);
 }
 
-/* What all connections of a flow have sent, each byte once. */
+/* What all connections of a flow have sent, each byte once; of UDP what has arrived, as in the simulator. */
 uint64_t sent_bytes(const struct flow *flow)
 {
 	uint64_t over = flow->over ? flow->over->delivered_bytes : 0, unsent;
@@ -65,6 +81,8 @@ uint64_t sent_bytes(const struct flow *flow)
 
 	if (!flow->connected)
 		return over;
+	if (flow->datagram)
+		return counts_of(flow).arrived;
 	look(flow, &info);
 	unsent = info.tcpi_notsent_bytes; /* a FIN that waits is one of them */
 	return over + (unsent < flow->written ? flow->written - unsent : 0);
@@ -75,6 +93,8 @@ uint64_t acked_bytes(const struct flow *flow)
 {
 	uint64_t over = flow->over ? flow->over->delivered_bytes : 0;
 
+	if (flow->datagram)
+		return counts_of(flow).arrived;
 	return flow->connected ? over + flow->written - unacknowledged_bytes(flow) : over;
 }
 
@@ -111,6 +131,19 @@ void sample_flow(struct flow *flow, int64_t at_ns, FILE *to)
 	struct tcp_info info;
 	struct sample sample;
 
+	if (flow->datagram) {
+		uint64_t bytes = counts_of(flow).arrived;
+
+		sample = (struct sample){
+			.time_ns = at_ns,
+			.flow = flow->number,
+			.ssthresh = INT32_MAX,
+			.delivered_packets = bytes / flow->mss,
+			.delivered_bytes = bytes,
+		};
+		fwrite(&sample, sizeof(sample), 1, to);
+		return;
+	}
 	look(flow, &info);
 	sample = (struct sample){
 		.time_ns = at_ns,
@@ -135,6 +168,11 @@ void add_totals(const struct flow *flow, struct total *to)
 {
 	struct tcp_info info;
 
+	if (flow->datagram) {
+		to->delivered_bytes = counts_of(flow).arrived;
+		to->sent = counts_of(flow).sent;
+		return;
+	}
 	look(flow, &info);
 	to->delivered_bytes += delivered_bytes(flow, &info);
 	to->sent += info.tcpi_data_segs_out;
