@@ -42,6 +42,15 @@ def test_readers_of_flows():
         equal_packets(scenario(*flows, jitter="0s", duration="5s", reads=usual))
 
 
+def test_acks_of_flows():
+    """The same packets: ACKs for each packet of flow 1, each second of flow 2, as usual of flow 3."""
+    flows = [Flow(algorithm="cubic", delayed_ack_segments=1)]
+    flows.append(Flow(algorithm="reno", delayed_ack_segments=2, start="300ms"))
+    flows.append(Flow(algorithm="cubic", size="2MB", start="700ms", rtt="17ms"))
+    for usual in (1, 2):
+        equal_packets(scenario(*flows, jitter="0s", duration="5s", delayed_ack_segments=usual))
+
+
 def test_segments_of_a_flow():
     """The same packets: of 536, 1200 and 1448 bytes of payload."""
     flows = [Flow(algorithm="cubic", mss=536), Flow(algorithm="cubic", start="300ms")]

@@ -44,7 +44,7 @@ REFUSED = {
         "flows": (Flow(algorithm="cubic", initial_ssthresh_packets=30),)
     },
     "delayed_ack_segments": {"delayed_ack_segments": 3},
-    "flow.1.delayed_ack_segments": {"flows": (Flow(algorithm="cubic", delayed_ack_segments=1),)},
+    "flow.1.delayed_ack_segments": {"flows": (Flow(algorithm="cubic", delayed_ack_segments=3),)},
     "flow.1.stack": {"flows": (Flow(algorithm="cubic", stack="quinn"),)},
     "flow.1.hides": {"flows": (Flow(algorithm="cubic", hides="losses"),)},
     "session.1.rtt_exponential": {

@@ -78,6 +78,8 @@ class Way(NamedTuple):
     mtu: int | None = None
     #: Switches of the sender's TCP that are off.
     off: tuple[str, ...] = ()
+    #: Whether its receivers acknowledge each packet at once.
+    quickack: bool = False
     #: Number of its only flow, which is of UDP.
     udp: int | None = None
 
@@ -171,7 +173,9 @@ class Network:
         mtu = None if mss is None else mss + header
         off = tuple(switch for key, switch in _SWITCHES.items() if not flow.get(key, True))
         udp = number if flow.get("stack") else None
-        return Way(flow["rtt_ns"], tcp_ecn, route, back, flow.get("initcwnd"), mtu, off, udp)
+        segments = flow.get("delayed_ack_segments", self._canonical["delayed_ack_segments"])
+        own = (flow.get("initcwnd"), mtu, off, segments == 1, udp)
+        return Way(flow["rtt_ns"], tcp_ecn, route, back, *own)
 
     def sender(self, way: Way) -> str:
         """The namespace of the senders with that way."""
@@ -261,13 +265,11 @@ class Network:
             lines += step.qdisc
         for number, way in enumerate(self._ways, 1):
             lines += self._hosts_of(number, way)
-        # One ACK per packet is a route's own feature of Linux.
-        quick = 1 if self._canonical["delayed_ack_segments"] == 1 else None
         accurate = any(way.ecn == ACCURATE for way in self._ways)
         for space in receivers:
             answers = {"net/ipv4/tcp_ecn": ACCURATE} if accurate else {}
             own = _in(space, _settings(_HOST | answers))
-            lines += [_route(space, "receiver", quickack=quick), *own]
+            lines += [_route(space, "receiver"), *own]
         return "\n".join([*lines, *self._route_lines(), ""])
 
     def _hosts_of(self, number: int, way: Way) -> list[str]:
@@ -297,8 +299,9 @@ class Network:
         if forth_ns:
             lines.append(_delay(f"t{number}", forth_ns))
         lines.append(f"ip -n {receiver} addr add {self.address(way)}/32 dev receiver")
-        if way.mtu:
-            lines.append(_route(receiver, "receiver", self.address(way, 1), mtu=way.mtu))
+        if way.mtu or way.quickack:
+            features = {"mtu": way.mtu, "quickack": int(way.quickack)}
+            lines.append(_route(receiver, "receiver", self.address(way, 1), **features))
         return lines
 
     def _pair(self, space: str, device: str, peer: str, other: str) -> list[str]:
