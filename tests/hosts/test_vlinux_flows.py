@@ -43,7 +43,7 @@ def test_readers_of_flows():
 
 
 def test_acks_of_flows():
-    """The same packets: ACKs for each packet of flow 1, each second of flow 2, as usual of flow 3."""
+    """The same packets: an ACK for each of flow 1, each second of flow 2, as usual of flow 3."""
     flows = [Flow(algorithm="cubic", delayed_ack_segments=1)]
     flows.append(Flow(algorithm="reno", delayed_ack_segments=2, start="300ms"))
     flows.append(Flow(algorithm="cubic", size="2MB", start="700ms", rtt="17ms"))
