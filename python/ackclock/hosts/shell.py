@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+import polars as pl
+
 from ackclock.base.errors import AckclockError
 from ackclock.base.kernel_part import kernel_part
 from ackclock.hosts import kernel
@@ -298,9 +300,21 @@ def _result(
         "trace_hash": None,
         "kernel": platform.release(),
         "hz": kernel.hz(),
-        "certificate": raw["certificate"],
+        "certificate": raw["certificate"]
+        | {"notes": [*raw["certificate"]["notes"], *_unlinked(scenario, result.flows)]},
         "scenario": written | {"duration": duration},
         "packets": int(result.flows["sent_packets"].sum()),
         "connections": recorder.connections(),
     }
     return Result(**{table: getattr(result, table) for table in tables.TABLES}, manifest=manifest)
+
+
+def _unlinked(scenario: Scenario, flows: pl.DataFrame) -> Iterator[str]:
+    """A note if most data came from the server, and passed no link."""
+    has_link = any(flow.direction == "reverse" or flow.back for flow in scenario.flows)
+    came = flows.filter(pl.col("direction") == "reverse")["delivered_bytes"].sum()
+    if not has_link and 2 * came > flows["delivered_bytes"].sum():
+        yield (
+            "most data came from the server, on whose way the scenario has no link; "
+            'direction = "reverse" in the [[flow]] puts one there'
+        )

@@ -12,7 +12,7 @@ def shown(certificate: dict[str, Any]) -> list[str]:
     lost = certificate["tun_dropped_packets"] + certificate["lost_elsewhere_packets"]
     achieved_bps = certificate["achieved_rate_bps"]
     ran = (
-        "was never busy enough to tell its rate"
+        "was never busy enough to tell its rate, or its delay varies"
         if achieved_bps is None
         else (
             f"ran at {achieved_bps / 1e6:.3f} of {certificate['rate_bps'] / 1e6:g} Mb/s while busy"
