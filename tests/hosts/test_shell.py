@@ -160,6 +160,20 @@ def test_refusals():
     assert on_hosts() == []
 
 
+def test_udp_is_told():
+    """60 datagrams at once into a queue of 20: no flow, but a line with what was dropped."""
+    floods = (
+        "import os, socket, time; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+        "for _ in range(60): s.sendto(bytes(1200), (os.environ['ACKCLOCK_SERVER'], 9))\n"
+        "time.sleep(0.5)"
+    )
+    link = scenario(Flow(algorithm="reno"), rate="1mbit", buffer="20 packets")
+    ran = shell.run(link, [sys.executable, "-c", floods])
+    assert ran.result.flows.is_empty()
+    (note,) = ran.result.manifest["certificate"]["notes"]
+    assert note == "UDP, as of QUIC, is no flow of the tables: links dropped 40 packets of it"
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("iperf3"), reason="no iperf3 (package iperf3)")
 def test_iperf3_gets_what_the_simulator_says():

@@ -229,6 +229,16 @@ def test_connections_of_one_log(tmp_path):
         ]
     ]
     path.write_text("".join(f"{json.dumps(each)}\n" for each in rows))
+    with path.open("a") as file:
+        file.write('{"time": 995, "na')  # its writer was killed
     last = tables(path).samples.filter(pl.col("time_us") == 1_000_000)
     assert last["cwnd_packets"].to_list() == [10, 20]
     assert last["ssthresh_packets"].to_list() == [0x7FFFFFFF] * 2
+
+
+@pytest.mark.parametrize("command", ["plot", "explain"])
+def test_what_takes_no_log(command, ackclock):
+    done = ackclock(command, Path(__file__).with_name("aioquic.qlog"))
+    assert done.returncode == 1
+    assert "aioquic.qlog CASE` judges" in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -301,7 +301,7 @@ def _result(
         "kernel": platform.release(),
         "hz": kernel.hz(),
         "certificate": raw["certificate"]
-        | {"notes": [*raw["certificate"]["notes"], *_unlinked(scenario, result.flows)]},
+        | {"notes": [*raw["certificate"]["notes"], *_notes(scenario, raw, result.flows)]},
         "scenario": written | {"duration": duration},
         "packets": int(result.flows["sent_packets"].sum()),
         "connections": recorder.connections(),
@@ -309,8 +309,12 @@ def _result(
     return Result(**{table: getattr(result, table) for table in tables.TABLES}, manifest=manifest)
 
 
-def _unlinked(scenario: Scenario, flows: pl.DataFrame) -> Iterator[str]:
-    """A note if most data came from the server, and passed no link."""
+def _notes(scenario: Scenario, raw: dict[str, Any], flows: pl.DataFrame) -> Iterator[str]:
+    """What the tables do not show: UDP, and data from the server that passed no link."""
+    udp = [each for each in raw["conversations"] if each[1] == socket.IPPROTO_UDP]
+    if udp:
+        dropped = sum(tally["dropped_packets"] for *_, tally in udp)
+        yield f"UDP, as of QUIC, is no flow of the tables: links dropped {dropped} packets of it"
     has_link = any(flow.direction == "reverse" or flow.back for flow in scenario.flows)
     came = flows.filter(pl.col("direction") == "reverse")["delivered_bytes"].sum()
     if not has_link and 2 * came > flows["delivered_bytes"].sum():

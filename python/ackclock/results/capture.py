@@ -434,6 +434,8 @@ def _packets(path: Path) -> Iterator[dict[str, str]]:
         raise AckclockError(f"{path}: {what}; name a capture (pcap or pcapng)")
     if not path.stat().st_size:
         raise AckclockError(f"{path}: the file is empty; name a capture (pcap or pcapng)")
+    if path.suffix in (".qlog", ".sqlog"):
+        raise AckclockError(f"{path}: is no capture; `ackclock conform {path} CASE` judges a qlog")
     if not shutil.which("tshark"):
         raise AckclockError("explain needs tshark, which is missing: apt-get install tshark")
     asked = [part for name in FIELDS for part in ("-e", name)]

@@ -356,14 +356,17 @@ _NO_JSON = f"is no JSON; {_LIKE}, in JSON or as JSON-SEQ"
 
 
 def _records(path: Path, text: str) -> Iterator[tuple[str, Row]]:
-    """The objects of a JSON text sequence, or of one in each line."""
-    for number, line in enumerate(text.split("\n"), 1):
+    """The objects of a JSON text sequence, or of one in each line; the last one may be cut."""
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
         record = line.strip("\x1e \r\t")
         if not record:
             continue
         try:
             found = json.loads(record)
         except json.JSONDecodeError as error:
+            if number == len(lines) > 2:
+                return
             raise AckclockError(f"{path}: line {number}: {_NO_JSON} ({error.msg})") from None
         if not isinstance(found, dict):
             raise AckclockError(f"{path}: line {number}: is no object; {_LIKE}")
