@@ -10,6 +10,7 @@ from virtual import scenario
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("machine")]
 
+QUEUES = ("fq_codel", "fq", "pie", "red")
 LIVES = {"time": "8s", "rate": "33333333bit"}
 
 
@@ -29,13 +30,18 @@ def dead(**keys):
             bottleneck=dead(buffer="60kB"),
         ),
         Scenario.from_toml(ROOT / "examples" / "cellular.toml").replace(duration="15s"),
+        # Its opportunities are at whole ms, as are TCP's timers.
+        Scenario.from_toml(ROOT / "examples" / "cellular.toml")
+        .replace(duration="20s", rtt="40.0123ms")
+        .assign("bottleneck.queue=codel"),
+        *(scenario(bottleneck=dead(queue=queue), duration="12s") for queue in QUEUES),
         scenario(
             Flow(algorithm="cubic"),
             Flow(algorithm="bbr", direction="reverse"),
             bottleneck=Bottleneck(rate="20mbit", buffer="1bdp", drop_every_packets=300),
         ),
     ],
-    ids=["dead", "both ways", "recorded", "every 300th"],
+    ids=["dead", "both ways", "recorded", "recorded, codel", *QUEUES, "every 300th"],
 )
 def test_each_packet_is_that_of_the_simulator(each):
     found = diverge(each)

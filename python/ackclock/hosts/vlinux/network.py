@@ -205,10 +205,7 @@ class Network:
                 pairs += [(step["time_ns"], step["rate_bps"]) for step in steps]
                 recorded = link.get("trace_ms")
                 follow = recorded or [value for pair in pairs for value in pair]
-                buffer = link["buffer"]
-                head = [buffer.get("packets", NEVER_FULL), buffer.get("bytes", 1 << 50)]
-                numbers = [*head, int(bool(recorded)), len(follow), *follow]
-                files[queue_device(number)] = _numbers(numbers)
+                files[queue_device(number)] = _numbers([int(bool(recorded)), *follow])
         starts_ns = _core.connects_ns(json.dumps(self._canonical))
         for number, flow in enumerate(self._canonical["flows"], 1):
             if flow.get("stack"):
@@ -368,8 +365,7 @@ class Network:
             drop = f"filter add dev {other} ingress matchall action {action} conform-exceed drop"
             found.append(Step(device, (_tc(f"{add} {other} clsact"), _tc(drop)), other))
         device = queue_device(number)
-        own = [f"root {_STAB} wire"] if is_own(link) else self._qdiscs(link)
-        qdiscs = tuple(_tc(f"{add} {device} {qdisc}") for qdisc in own)
+        qdiscs = tuple(_tc(f"{add} {device} {qdisc}") for qdisc in self._qdiscs(link))
         found.append(Step(device, qdiscs, f"a{number}"))
         late = link.get("delay_ns") or link.get("delay_at") or link.get("delay_jitter")
         if late and not link.get("limit_packets"):
@@ -416,7 +412,8 @@ class Network:
                 child += f"alpha {of['alpha_16ths_hz']} beta {of['beta_16ths_hz']} {ecn}"
             case _:
                 child = self._red(of, limit, rate_bps)
-        return [self._tbf(link, rate_bps), f"parent 1:1 handle 10: {child}"]
+        root = f"root {_STAB} handle 1: wire" if is_own(link) else self._tbf(link, rate_bps)
+        return [root, f"parent 1:1 handle 10: {child}"]
 
     def _dualpi2(self, number: int, link: Link) -> str:
         """Its device, and the numbers that the guest gives it."""
@@ -429,7 +426,7 @@ class Network:
     def _is_wire(self, link: Link) -> bool:
         """Whether netem does all that the link does, and a packet takes its time to pass."""
         bucket = kind_of(link) != "drop_tail" or link.get("rate_at") or link.get("burst_bytes")
-        return not bucket and ("packets" in link["buffer"] or self._one_size())
+        return not (bucket or is_own(link)) and ("packets" in link["buffer"] or self._one_size())
 
     def _bucket_bytes(self, link: Link) -> int:
         """Without a burst there is room for one packet, so that two never leave at once."""

@@ -159,10 +159,7 @@ def _of_own(name: str, link: Mapping[str, Any]) -> dict[str, tuple[Any, Any, str
     """What a link must be that `guest/link.c` makes."""
     if not is_own(link):
         return {}
-    return {
-        f"{name}queue": (kind_of(link), "drop_tail", "a trace or a rate of 0 has drop_tail there"),
-        f"{name}burst": (link.get("burst_bytes", 0), 0, "a rate of 0 has none there"),
-    }
+    return {f"{name}burst": (link.get("burst_bytes", 0), 0, "a rate of 0 has none there")}
 
 
 def _limit(link: Mapping[str, Any]) -> int | None:

@@ -2,9 +2,8 @@
 /*
  * Qdiscs that Linux has not. /mnt/DEVICE.link has numbers of 64 bits for each.
  *
- * "wire": a wire whose rate changes and may be 0, or that of a recorded link, in
- * front of a FIFO that drops at its tail. The packet in service counts. Its numbers: most packets, most
- * bytes (IP), whether it is recorded, how many follow: the times of
+ * "wire": a wire whose rate changes and may be 0, or that of a recorded link, below the queue at its
+ * class 1. Its numbers: whether it is recorded, and the times of
  * opportunities in ms, or pairs of time in ns and rate in bit/s, the first at time 0.
  *
  * "chosen": drops packets of data that are chosen, and delays none. Its numbers: how many come between
@@ -21,7 +20,7 @@
 
 #include "headers.h"
 
-enum { PACKETS, BYTES, IS_RECORDED, COUNT, FIRST };
+enum { IS_RECORDED, FIRST };
 #define NEVER U64_MAX
 #define NS_PER_MS 1000000ULL
 /* An opportunity carries a full packet and what mahimahi counts beside it (TUN's header). */
@@ -33,8 +32,10 @@ static u64 zero_ns;
 
 struct wire {
 	struct qdisc_watchdog watchdog;
-	u64 *of;
-	/* When the packet at the head leaves, and the one before has left. */
+	u64 *of, count;
+	struct Qdisc *child;
+	bool serves;
+	/* When the packet in service leaves, or the one before has left. */
 	u64 leaves_ns;
 	/* What a whole nanosecond left of the last packet, 10^-9 bits. */
 	u64 rest;
@@ -45,7 +46,7 @@ struct wire {
 
 static u64 serve_stepped(struct wire *wire, u64 from_ns, u64 bytes)
 {
-	const u64 *steps = wire->of + FIRST, count = wire->of[COUNT] / 2;
+	const u64 *steps = wire->of + FIRST, count = wire->count / 2;
 	u64 owed = bytes * 8 * NSEC_PER_SEC;
 
 	if (from_ns == wire->leaves_ns)
@@ -71,7 +72,7 @@ static u64 serve_stepped(struct wire *wire, u64 from_ns, u64 bytes)
 
 static u64 serve_recorded(struct wire *wire, u64 from_ns, u64 bytes)
 {
-	const u64 *times_ms = wire->of + FIRST, count = wire->of[COUNT];
+	const u64 *times_ms = wire->of + FIRST, count = wire->count;
 	u64 at_ns = wire->leaves_ns, period_ns = times_ms[count - 1] * NS_PER_MS;
 
 	if (at_ns < from_ns)
@@ -94,8 +95,14 @@ static u64 serve_recorded(struct wire *wire, u64 from_ns, u64 bytes)
 static void serve(struct Qdisc *sch, u64 now_ns)
 {
 	struct wire *wire = qdisc_priv(sch);
-	u64 from_ns = max(now_ns, wire->leaves_ns), bytes = qdisc_pkt_len(qdisc_peek_head(sch));
+	struct Qdisc *child = wire->child;
+	struct sk_buff *skb = child->ops->peek(child);
+	u64 from_ns = max(now_ns, wire->leaves_ns), bytes;
 
+	wire->serves = skb;
+	if (!skb)
+		return;
+	bytes = qdisc_pkt_len(skb);
 	wire->leaves_ns = wire->of[IS_RECORDED] ? serve_recorded(wire, from_ns, bytes) :
 						  serve_stepped(wire, from_ns, bytes);
 }
@@ -103,13 +110,17 @@ static void serve(struct Qdisc *sch, u64 now_ns)
 static int wire_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
 	struct wire *wire = qdisc_priv(sch);
-	int waits = sch->q.qlen;
+	unsigned int bytes = qdisc_pkt_len(skb);
+	int error = qdisc_enqueue(skb, wire->child, to_free);
 
-	if (waits >= wire->of[PACKETS] ||
-	    sch->qstats.backlog + qdisc_pkt_len(skb) > wire->of[BYTES])
-		return qdisc_drop(skb, sch, to_free);
-	qdisc_enqueue_tail(skb, sch);
-	if (!waits)
+	if (error != NET_XMIT_SUCCESS) {
+		if (net_xmit_drop_count(error))
+			qdisc_qstats_drop(sch);
+		return error;
+	}
+	sch->q.qlen++;
+	sch->qstats.backlog += bytes;
+	if (!wire->serves)
 		serve(sch, ktime_get_ns() - zero_ns);
 	return NET_XMIT_SUCCESS;
 }
@@ -119,15 +130,17 @@ static struct sk_buff *wire_dequeue(struct Qdisc *sch)
 	struct wire *wire = qdisc_priv(sch);
 	struct sk_buff *skb;
 
-	if (!sch->q.qlen || wire->leaves_ns == NEVER)
+	if (!wire->serves || wire->leaves_ns == NEVER)
 		return NULL;
 	if (ktime_get_ns() - zero_ns < wire->leaves_ns) {
 		qdisc_watchdog_schedule_ns(&wire->watchdog, zero_ns + wire->leaves_ns);
 		return NULL;
 	}
-	skb = qdisc_dequeue_head(sch);
-	if (sch->q.qlen)
-		serve(sch, wire->leaves_ns);
+	skb = qdisc_dequeue_peeked(wire->child);
+	sch->q.qlen--;
+	qdisc_qstats_backlog_dec(sch, skb);
+	qdisc_bstats_update(sch, skb);
+	serve(sch, wire->leaves_ns);
 	return skb;
 }
 
@@ -152,17 +165,20 @@ static int wire_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_a
 	ssize_t count;
 
 	qdisc_watchdog_init(&wire->watchdog, sch);
+	wire->child = &noop_qdisc;
 	count = read_numbers(sch, &wire->of);
 	if (count < 0)
 		return count;
-	return count < FIRST || count != FIRST + wire->of[COUNT] ? -EINVAL : 0;
+	wire->count = count - FIRST;
+	return count <= FIRST ? -EINVAL : 0;
 }
 
 static void wire_reset(struct Qdisc *sch)
 {
 	struct wire *wire = qdisc_priv(sch);
 
-	qdisc_reset_queue(sch);
+	qdisc_reset(wire->child);
+	wire->serves = false;
 	qdisc_watchdog_cancel(&wire->watchdog);
 }
 
@@ -171,11 +187,48 @@ static void wire_destroy(struct Qdisc *sch)
 	struct wire *wire = qdisc_priv(sch);
 
 	qdisc_watchdog_cancel(&wire->watchdog);
+	qdisc_put(wire->child);
 	vfree(wire->of);
 }
 
+/* It has one class, 1. */
+static unsigned long wire_find(struct Qdisc *sch, u32 class)
+{
+	return TC_H_MIN(class) == 1;
+}
+
+static struct Qdisc *wire_leaf(struct Qdisc *sch, unsigned long class)
+{
+	struct wire *wire = qdisc_priv(sch);
+
+	return wire->child;
+}
+
+static int wire_graft(struct Qdisc *sch, unsigned long class, struct Qdisc *child, struct Qdisc **old,
+		      struct netlink_ext_ack *extack)
+{
+	struct wire *wire = qdisc_priv(sch);
+
+	*old = qdisc_replace(sch, child ?: &noop_qdisc, &wire->child);
+	return 0;
+}
+
+static void wire_walk(struct Qdisc *sch, struct qdisc_walker *walker)
+{
+	if (!walker->stop)
+		tc_qdisc_stats_dump(sch, 1, walker);
+}
+
+static const struct Qdisc_class_ops wire_class_ops = {
+	.find = wire_find,
+	.leaf = wire_leaf,
+	.graft = wire_graft,
+	.walk = wire_walk,
+};
+
 static struct Qdisc_ops wire_ops = {
 	.id = "wire",
+	.cl_ops = &wire_class_ops,
 	.priv_size = sizeof(struct wire),
 	.enqueue = wire_enqueue,
 	.dequeue = wire_dequeue,
