@@ -41,6 +41,16 @@ def test_csv_and_parquet_say_the_same():
     assert timeline.read(file.getvalue()) == read
 
 
+def test_other_separators_and_percent():
+    """Spaces, tabs and semicolons, as in the traces that players of video are tested with."""
+    said = timeline.read(b"time_s,rate_mbit,loss_percent\n0,2.5,0\n0.5,10,1.5\n")
+    assert said.rate == [(0, 2_500_000), (500 * MS, 10**7)]
+    assert said.loss == [(0, 0), (500 * MS, 15 * 10**6)]
+    for text in ("time_s rate_mbit\tloss_percent\n0  2.5 0\n0.5\t10\t1.5\n",
+                 "time_s;rate_mbit;loss_percent\n0;2.5;0\n0.5;10;1.5\n"):  # fmt: skip
+        assert timeline.read(text.encode()) == said
+
+
 def test_a_delay_on_each_line_lasts_10_ms():
     read = timeline.read(b"24\n24\n18.5\n")
     assert read == timeline.Timeline(delay=[(0, 24 * MS), (20 * MS, 18_500_000)])
@@ -61,6 +71,8 @@ def test_a_delay_on_each_line_lasts_10_ms():
         (b"time_s,rate_mbit\n1,fast\n", 'line 2: rate_mbit = "fast": write a number'),
         (b"time_s,rate_kbit\n1,0.5\n", "line 2: rate_kbit = 0.5: choose from 0 .* or 1 to 1e"),
         (b"time_s,loss\n0,1\n1,2\n", "line 3: loss = 2: choose from 0 to 1"),
+        (b"time_s,loss_percent\n0,1\n1,200\n", "loss_percent = 200: choose from 0 to 100"),
+        (b"0.0 2.5\n0.5 10\n", 'column "0.0": unknown; write a first line like time_s,rate_mbit'),
         (b"time_s,up\n0,2\n", "line 2: up = 2: choose from 0 or 1"),
         (b"time_s,loss,loss\n0,1,1\n", "CSV|two columns|unknown"),
         (b"24\n-3\n", "delay_ms = -3: choose from 0 to 100000"),

@@ -17,7 +17,7 @@ const SHORT_S: u64 = 1;
 /// Packets at one time in a shorter period are a fast link, as of mahimahi, ms.
 const LONG_MS: u64 = 10;
 /// What to do with another kind of file.
-const IF_RATES: &str = "; if these are rates, write them in rate_at, each with its time";
+const IF_RATES: &str = "; if these are rates, write them in a timeline, each with its time";
 
 /// Texts by their paths, as the scenario writes them.
 #[derive(Default)]

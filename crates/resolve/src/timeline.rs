@@ -88,13 +88,12 @@ pub fn read(content: &str) -> Result<Timeline, String> {
         ];
         return of_table(columns, 0);
     }
-    let names: Vec<_> = first
-        .split(',')
-        .map(|name| unquoted(name).to_string())
-        .collect();
+    let separator = [',', ';'].into_iter().find(|each| first.contains(*each));
+    let names = cells_of(first, separator);
+    let names: Vec<_> = names.iter().map(ToString::to_string).collect();
     let mut columns: Vec<Vec<&str>> = vec![Vec::new(); names.len()];
     for line in &lines[1..] {
-        let cells: Vec<_> = line.split(',').map(unquoted).collect();
+        let cells = cells_of(line, separator);
         if cells.len() > names.len() {
             return Err(format!(
                 "is not CSV (found more fields than defined in 'Schema'); {LIKE}"
@@ -109,6 +108,14 @@ pub fn read(content: &str) -> Result<Timeline, String> {
     }
     let columns = columns.into_iter().map(Cells::Texts);
     of_table(names.into_iter().zip(columns).collect(), 1)
+}
+
+/// The cells of a line; without a separator they stand between spaces.
+fn cells_of(line: &str, separator: Option<char>) -> Vec<&str> {
+    match separator {
+        Some(separator) => line.split(separator).map(unquoted).collect(),
+        None => line.split_whitespace().collect(),
+    }
 }
 
 fn unquoted(cell: &str) -> &str {
@@ -177,6 +184,7 @@ fn of_table(table: Vec<(String, Cells<'_>)>, header: usize) -> Result<Timeline, 
 fn key_of(name: &str) -> Result<(&str, f64), String> {
     match name {
         "loss" => return Ok((name, PARTS as f64)),
+        "loss_percent" => return Ok(("loss", (PARTS / 100) as f64)),
         "up" => return Ok((name, 1.0)),
         _ => {}
     }
@@ -218,7 +226,8 @@ fn numbers(
         Cells::Texts(texts) => texts.iter().map(|text| text.trim()),
     };
     let known = QUANTITIES.iter().find(|(of, ..)| *of == key);
-    let (low, high) = known.map_or((0.0, unit), |(_, _, low, high)| (*low, *high));
+    let most = if key == "loss" { PARTS as f64 } else { 1.0 };
+    let (low, high) = known.map_or((0.0, most), |(_, _, low, high)| (*low, *high));
     let mut values = Vec::with_capacity(texts.len());
     for (text, row) in texts.clone().zip(1 + header..) {
         let text = match text {
@@ -257,4 +266,28 @@ fn numbers(
         .into_iter()
         .map(|value| value.map(number).transpose())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+
+    /// As `tests/scenario/test_timeline.py`.
+    #[test]
+    fn other_separators_and_percent() {
+        for text in [
+            "time_s,rate_mbit,loss_percent\n0,2.5,0\n0.5,10,1.5\n",
+            "time_s rate_mbit\tloss_percent\n0  2.5 0\n0.5\t10\t1.5\n",
+            "time_s;rate_mbit;loss_percent\n0;2.5;0\n0.5;10;1.5\n",
+        ] {
+            let said = read(text).unwrap();
+            assert_eq!(
+                said.rate,
+                Some(vec![(0, 2_500_000), (500_000_000, 10_000_000)])
+            );
+            assert_eq!(said.loss, Some(vec![(0, 0), (500_000_000, 15_000_000)]));
+        }
+        let refused = read("time_s,loss_percent\n0,200\n").err().unwrap();
+        assert_eq!(refused, "line 2: loss_percent = 200: choose from 0 to 100");
+    }
 }

@@ -39,7 +39,7 @@ LONG_MS = 10
 #: Mean rate of a trace, bit/s: what a link may have.
 LEAST_BPS, MOST_BPS = 1_000, 1_000_000_000_000
 #: What to do with another kind of file.
-IF_RATES = "; if these are rates, write them in rate_at, each with its time"
+IF_RATES = "; if these are rates, write them in a timeline, each with its time"
 #: The directory of a C file in a spec, and its name.
 _C_FILE = re.compile(r"^(?:[^@:]*/)?([^/@:]+\.c)(?=[@:]|$)")
 #: Modules that make a result of what the engine hands over.

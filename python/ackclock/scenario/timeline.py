@@ -21,6 +21,8 @@ QUANTITIES = {
 }
 #: In 10⁹ parts, as the canonical form has probabilities.
 PARTS = 10**9
+#: Columns of shares → their units.
+SHARES = {"loss": PARTS, "loss_percent": PARTS // 100, "up": 1}
 LIKE = "write a first line like time_s,rate_mbit,delay_ms,loss,up"
 
 #: Time in ns, value in the canonical unit.
@@ -64,6 +66,9 @@ def read(content: bytes) -> Timeline:
         raise ValueError(f"has no lines; {LIKE}")
     if _is_number(lines[0]):
         return _of_lines(lines)
+    separator = next((each for each in ",;" if each in lines[0]), None)
+    if separator != ",":
+        lines = [",".join(line.split(separator)) for line in lines]
     try:
         table = pl.read_csv(io.StringIO("\n".join(lines)), infer_schema=False)
     except pl.exceptions.PolarsError as error:
@@ -103,8 +108,8 @@ def _of_table(table: pl.DataFrame, header: int) -> Timeline:
 def _key_of(name: str) -> tuple[str, int]:
     """What a column is of, and its unit in the canonical one."""
     key, _, unit = name.rpartition("_")
-    if name in ("loss", "up"):
-        return name, PARTS if name == "loss" else 1
+    if name in SHARES:
+        return key or name, SHARES[name]
     if key in QUANTITIES and unit in QUANTITIES[key][0]:
         return key, QUANTITIES[key][0][unit]
     if key in QUANTITIES or name in QUANTITIES:
@@ -126,7 +131,7 @@ def _numbers(column: pl.Series, name: str, key: str, unit: int, header: int) -> 
         row = int(wrong.arg_max() or 0)
         raise ValueError(f'line {row + 1 + header}: {name} = "{column[row]}": write a number')
     numbers = (values * unit).round()
-    _, low, high = QUANTITIES.get(key, ((), 0, unit))
+    _, low, high = QUANTITIES.get(key, ((), 0, PARTS if key == "loss" else 1))
     bad = (numbers < low) | (numbers > high)
     if key == "rate":
         bad &= numbers != 0
