@@ -191,6 +191,24 @@ def test_a_script_as_people_post_it():
     assert (made.rate, made.burst, made.buffer) == ("144mbit", "131072B", "1310720B")
 
 
+def test_what_tc_shows():
+    """The output of `tc -s qdisc show` and `tc class show`."""
+    made = link("""qdisc tbf 1: dev eth0 root refcnt 2 rate 10Mbit burst 32Kb lat 400.0ms
+         Sent 981 bytes 9 pkt (dropped 0, overlimits 0 requeues 0)
+         backlog 0b 0p requeues 0
+        qdisc fq_codel 10: dev eth0 parent 1:1 limit 1024p flows 1024 quantum 1514 target 5ms """
+        "interval 100ms memory_limit 32Mb ecn drop_batch 64")  # fmt: skip
+    assert (made.rate, made.burst, made.buffer) == ("10mbit", "32768B", "1024packets")
+    assert (made.queue.kind, made.queue.interval) == ("fq_codel", "100ms")
+    late = link("qdisc netem 8001: root refcnt 2 limit 1000 delay 100.0ms  10.0ms loss 1%")
+    assert (late.delay, late.delay_jitter.by, late.loss.p) == ("100ms", "10ms", 0.01)
+    htb = link(
+        "qdisc htb 1: root refcnt 2 r2q 10 default 0x10 direct_packets_stat 0 direct_qlen 1000\n"
+        "class htb 1:10 root prio 0 rate 5Mbit ceil 5Mbit burst 1600b cburst 1600b"
+    )
+    assert (htb.rate, htb.burst) == ("5mbit", "1600B")
+
+
 def test_a_device_of_data_and_one_of_acks():
     down, up = "tc qdisc add dev ifb0 root netem rate 20mbit", "tc qdisc add dev a root netem rate"
     made = text.scenario([down, f"{up} 2mbit"])

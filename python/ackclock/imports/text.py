@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,10 @@ from ackclock.base.errors import AckclockError
 from ackclock.imports import mahimahi, tc
 from ackclock.scenario.scenario import Scenario
 
+#: A line of `tc qdisc show` or `tc class show`.
+_SHOWN = re.compile(
+    r"(qdisc|class) (\w+) (\S+) (?:dev (\S+) )?(root|parent \S+) ?(?:refcnt \d+ ?)?(.*)"
+)
 #: What tc and mahimahi say nothing of.
 USUAL: dict[str, Any] = {"duration": "30s", "rtt": "1ms", "flow": [{"algorithm": "cubic"}]}
 
@@ -22,6 +27,8 @@ def scenario(lines: list[str], directory: Path = Path()) -> str:
     whole = [re.sub(r"\\\s*\n", " ", line) for line in lines]
     commands = [each.strip() for line in whole for each in re.split(r"\n|;|&&", line)]
     commands = [each for each in commands if each and not each.startswith("#")]
+    if any(_SHOWN.fullmatch(each) for each in commands):
+        commands = list(_as_commands(commands))
     if not commands:
         raise AckclockError(
             'no command; give one like "tc qdisc add dev eth0 root netem delay 50ms"'
@@ -40,6 +47,18 @@ def scenario(lines: list[str], directory: Path = Path()) -> str:
         raise tc.in_its_words(error, commands) from None
     about = [f"# {each}" for each in [*commands, *notes]]
     return "\n".join([*about, made.to_toml()])
+
+
+def _as_commands(shown: list[str]) -> Iterator[str]:
+    """What makes the queues that tc shows; the lines of its counts say nothing."""
+    for line in shown:
+        if found := _SHOWN.fullmatch(line):
+            what, kind, own, device, place, options = found.groups()
+            name = "handle" if what == "qdisc" else "classid"
+            options = re.sub(r"\b(\d+)p\b", r"\1", options).replace(" lat ", " latency ")
+            options = re.sub(r" direct_packets_stat \d+", "", options)
+            head = f"tc {what} add dev {device or 'eth0'} {place} {name} {own} {kind}"
+            yield f"{head} {options}".strip()
 
 
 def _joined(links: dict[str, dict[str, Any]], notes: list[str]) -> dict[str, Any]:
