@@ -191,6 +191,21 @@ def test_a_script_as_people_post_it():
     assert (made.rate, made.burst, made.buffer) == ("144mbit", "131072B", "1310720B")
 
 
+def test_a_queue_of_each_direction_at_home():
+    """A script as of sqm: what comes in passes an ifb."""
+    script = """
+    modprobe ifb; ip link set ifb0 up
+    tc qdisc add dev eth0 handle ffff: ingress
+    tc filter add dev eth0 parent ffff: protocol all matchall action mirred egress redirect dev ifb0
+    tc qdisc add dev ifb0 root cake bandwidth 18mbit besteffort
+    """
+    assert link(script).rate == "18mbit"
+    both = text.scenario([script, "tc qdisc add dev eth0 root cake bandwidth 2mbit ack-filter"])
+    assert "# cake's overheads, ACK filter and autorate have no counterpart" in both
+    each = Scenario.from_text(both, source="s.toml")
+    assert [one.rate for one in each.links] == ["2mbit", "18mbit"]
+
+
 def test_what_tc_shows():
     """The output of `tc -s qdisc show` and `tc class show`."""
     made = link("""qdisc tbf 1: dev eth0 root refcnt 2 rate 10Mbit burst 32Kb lat 400.0ms

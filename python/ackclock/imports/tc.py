@@ -58,7 +58,13 @@ def links(commands: list[str]) -> tuple[dict[str, dict[str, Any]], list[str]]:
         words = Words(text.strip(), text.split())
         if what := _head(words):
             devices.setdefault(_device(words), []).append((what, words))
-    made = {device: _of_device(each) for device, each in devices.items()}
+    # An ingress alone hands its packets to an ifb.
+    queues = {
+        device: each
+        for device, each in devices.items()
+        if any("ingress" not in words.left for _, words in each)
+    }
+    made = {device: _of_device(each) for device, each in queues.items()}
     notes = [note for link in made.values() for note in link.notes]
     return {device: link.fields for device, link in made.items()}, [*dict.fromkeys(notes)]
 
@@ -108,15 +114,23 @@ def in_its_words(error: AckclockError, commands: list[str]) -> AckclockError:
     return error
 
 
+#: Commands of a script that make no queue.
+_SETS_UP = ("ip", "ifconfig", "modprobe", "ethtool", "sysctl")
+
+
 def _head(words: Words) -> str:
     """Qdisc, class or filter; "" of a command that makes none."""
     at = [at for at, word in enumerate(words.left) if word == "tc" or word.endswith("/tc")]
+    if not at and next((each for each in words.left if each != "sudo"), "") in _SETS_UP:
+        return ""
     if not at:  # in front of it stand sudo, a namespace, a container
         raise words.refused('write commands like "tc qdisc add dev eth0 root netem delay 50ms"')
     del words.left[: at[0] + 1]
     while words.left and words.left[0].startswith("-"):
         words.next()
     word, action = words.next(), words.next()
+    if "mirred" in words.left:  # to an ifb, whose queue is that of what comes to the device
+        return ""
     if word == "filter" and action == "add" and "police" not in words.left:
         raise words.refused("filters choose classes; leave them out, and all but one class")
     if word not in ("qdisc", "class", "filter"):
