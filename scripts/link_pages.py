@@ -60,7 +60,7 @@ ackclock run examples/cellular.toml -o out/cell && ackclock plot out/cell      #
 
 Tests compare fq and five AQMs with Linux's code, packet by packet.
 `ackclock import-tc "tc qdisc add dev eth0 root netem delay 50ms"` makes a scenario of commands of
-`tc` or mahimahi.
+`tc` or mahimahi, or of what `tc qdisc show` prints.
 
 ## Rates, losses and delays
 
