@@ -2,7 +2,7 @@
 
 import pytest
 
-from ackclock import AckclockError, Bottleneck, Flow, Result, Scenario, run, vlinux
+from ackclock import AckclockError, Bottleneck, Flow, Result, Scenario, run
 from ackclock.results import summary
 
 #: Bits of a full packet, per bit of payload of UDP and of TCP.
@@ -63,8 +63,3 @@ def test_below_the_rate_nothing_waits():
 def test_what_udp_is_not(flow, says):
     with pytest.raises(AckclockError, match=says):
         scenario(flow).check()
-
-
-def test_linux_has_none():
-    with pytest.raises(AckclockError, match="stack = udp: not on the virtual Linux"):
-        vlinux.check(scenario(udp("1mbit")))
