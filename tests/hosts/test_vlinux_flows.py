@@ -87,6 +87,38 @@ def test_without_sack(name):
     equal_packets(each)
 
 
+#: Flows without timestamps, and what their link does. 300 ms more bring a needless timeout.
+WITHOUT_TIMESTAMPS = {
+    "beside timestamps": ([{}, {"timestamps": True, "start": "300ms"}], "20packets", {}),
+    "four SACK blocks": ([{"algorithm": "bbr"}], "20packets", {}),
+    "reordering": (
+        [{"size": "3MB"}, {"algorithm": "reno", "size": "3MB", "rtt": "20ms"}],
+        "100packets",
+        {"reorder": {"p": 0.01, "delay": "5ms"}},
+    ),
+    "a longer way": (
+        [{}, {"algorithm": "bbr", "start": "1s"}],
+        "40packets",
+        {"delay_at": [{"time": "3s", "delay": "300ms"}]},
+    ),
+    "lost SYNs": (
+        [{"algorithm": "reno", "start": "200ms"}],
+        "40packets",
+        {"loss_at": [{"time": "100ms", "p": 1.0}, {"time": "1700ms", "p": 0.0}]},
+    ),
+    "ACKs in a queue": ([{}, {"direction": "reverse"}], "40packets", {"rate": "5mbit"}),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_TIMESTAMPS)
+def test_without_timestamps(name):
+    """The same packets: what was sent again tells no RTT, and only D-SACKs undo a reduction."""
+    flows, buffer, link = WITHOUT_TIMESTAMPS[name]
+    flows = [Flow(**{"algorithm": "cubic", "timestamps": False} | flow) for flow in flows]
+    link = {"rate": "20mbit", "buffer": buffer} | link
+    equal_packets(scenario(*flows, jitter="0s", duration="8s", rtt="40ms", bottleneck=link))
+
+
 def test_without_tail_loss_probes():
     """The same packets: what is lost at the end waits for the timeout."""
     sizes = {f"{14 + 9 * n}kB": f"{700 * n}ms" for n in range(1, 6)}

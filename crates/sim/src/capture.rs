@@ -6,7 +6,7 @@
 
 mod frame;
 
-use crate::scenario::{EcnMode, Scenario};
+use crate::scenario::{EcnMode, Scenario, STAMPS_BYTES};
 use crate::tcp::{Ack, Transmit};
 use ackclock_net::queue::Ecn;
 use frame::{Addresses, Frame, ACK, CWR, ECE, FIN, PSH, SYN};
@@ -85,6 +85,7 @@ struct Ends {
     /// Payload of the others.
     mss_bytes: u32,
     sack: bool,
+    stamps: bool,
     /// Window field of the receiver, and how far it is shifted.
     window: u16,
     shift: u8,
@@ -143,6 +144,7 @@ impl<'a> Capture<'a> {
                 addresses: Addresses::of(number, session),
                 mss_bytes: scenario.mss_of(flow),
                 sack: flow.sack,
+                stamps: flow.timestamps,
                 window,
                 shift,
                 ..Ends::default()
@@ -384,6 +386,7 @@ impl<'a> Capture<'a> {
             flags,
             field,
             window: u16::MAX,
+            has_stamps: self.ends[element].stamps,
             ..Frame::default()
         }
     }
@@ -408,9 +411,11 @@ impl<'a> Capture<'a> {
             .map_or(0, |&(_, stamp)| stamp)
     }
 
-    /// The MSS option: without the timestamps that each packet has.
+    /// The MSS option counts the timestamps of each packet.
     fn mss_option(&self, element: usize) -> u16 {
-        (self.ends[element].mss_bytes + frame::STAMPS_BYTES).min(u16::MAX.into()) as u16
+        let ends = &self.ends[element];
+        let stamps_bytes = if ends.stamps { STAMPS_BYTES } else { 0 };
+        (ends.mss_bytes + stamps_bytes).min(u16::MAX.into()) as u16
     }
 
     /// Keeps a packet until its time.

@@ -14,6 +14,7 @@ pub(crate) use handshake::{Connecting, Due};
 pub(crate) use visit::Visit;
 
 use crate::acks::AckLine;
+use crate::header::ACK_BYTES;
 use crate::record::EventCounts;
 use crate::scenario::{EcnMode, Flow as FlowScenario, Scenario};
 use crate::session::Session;
@@ -91,6 +92,8 @@ pub(crate) struct Flow<'a> {
     /// The flow's own delay behind its last link; `back` is the delay on the way back.
     pub(crate) forth_ns: u64,
     pub(crate) back: Line,
+    /// IP bytes of a bare ACK.
+    pub(crate) ack_bytes: u32,
     ecn: EcnMode,
     pub(crate) phase: Phase,
 
@@ -98,7 +101,7 @@ pub(crate) struct Flow<'a> {
     pub(crate) session: Option<Box<Session>>,
     /// What its connections draw; `None` when there will be no more.
     draws: Option<PooledBox<Draws>>,
-    scenario: &'a FlowScenario,
+    pub(crate) scenario: &'a FlowScenario,
     pub(crate) configured: &'a Configured,
     /// Propagation delay of its connection there and back, with the delays of links.
     pub(crate) rtt_ns: u64,
@@ -144,12 +147,12 @@ impl<'a> Flow<'a> {
             EcnMode::Off if configured.algorithm().needs_ecn() => EcnMode::Classic,
             ecn => ecn,
         };
-        let packet_bytes = scenario.mss_of(flow) + scenario.header_bytes;
+        let packet_bytes = scenario.mss_of(flow) + scenario.header_of(flow);
         let mut new = Self {
             number,
             session: session.map(Box::new),
             connection: 0,
-            phase: Phase::Connecting(Connecting::new(NEVER, ecn)),
+            phase: Phase::Connecting(Connecting::new(NEVER, ecn, flow.timestamps)),
             draws: Some(PooledBox::new(Draws {
                 rtt: stream(Draw::Rtt),
                 cc: stream(Draw::Cc),
@@ -167,6 +170,7 @@ impl<'a> Flow<'a> {
             segments: u64::MAX,
             packet_bytes,
             last_packet_bytes: packet_bytes,
+            ack_bytes: ACK_BYTES - flow.missing_bytes(),
             ecn,
             // Hosts without noise tick at whole multiples of their tick.
             tick_phase_ns: match scenario.jitter_ns {
@@ -202,14 +206,17 @@ impl<'a> Flow<'a> {
         self.forth_ns = forth_ns;
         self.back.restart(back_ns);
         self.phase = match self.scenario.stack {
-            None => Phase::Connecting(Connecting::new(self.start_ns, self.ecn)),
+            None => {
+                let stamps = self.scenario.timestamps;
+                Phase::Connecting(Connecting::new(self.start_ns, self.ecn, stamps))
+            }
             Some(_) => Phase::Guest(Box::default()),
         };
         if let Some(bytes) = size_bytes {
             let mss = u64::from(scenario.mss_of(self.scenario));
             self.segments = bytes.div_ceil(mss);
             let last_bytes = (bytes - (self.segments - 1) * mss) as u32;
-            self.last_packet_bytes = scenario.header_bytes + last_bytes;
+            self.last_packet_bytes = scenario.header_of(self.scenario) + last_bytes;
         }
     }
 

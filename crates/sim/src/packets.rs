@@ -1,7 +1,6 @@
 //! The packets that a sender sends and gets, as rows of [`PacketTable`](crate::record::PacketTable).
 
 use crate::record::{PacketKind, PacketRow, State, TimerKind};
-use crate::scenario::Scenario;
 use crate::tcp::{Ack, Sender, MOST_SACKS};
 
 /// How much payload the packets of a flow have.
@@ -13,12 +12,12 @@ pub(crate) struct Payload {
 }
 
 impl Payload {
-    /// Of so many segments, in packets of so many bytes, and the last.
-    pub(crate) fn new(scenario: &Scenario, (segments, bytes, last): (u64, u32, u32)) -> Self {
+    /// Of so many segments, in packets of so many bytes, and the last, with such headers.
+    pub(crate) fn new(header_bytes: u32, (segments, bytes, last): (u64, u32, u32)) -> Self {
         Self {
             segments,
-            mss_bytes: (bytes - scenario.header_bytes).into(),
-            last_bytes: (last - scenario.header_bytes).into(),
+            mss_bytes: (bytes - header_bytes).into(),
+            last_bytes: (last - header_bytes).into(),
         }
     }
 
@@ -83,7 +82,7 @@ impl PacketRow {
         for (block, &(from, to)) in blocks.iter_mut().zip(&*ack.sacks()) {
             *block = (bytes.below(from), bytes.below(to));
         }
-        let [one, two, three] = blocks;
+        let [one, two, three, _] = blocks;
         Self {
             kind: PacketKind::Ack,
             ack_bytes: bytes.below(ack.ack),

@@ -97,7 +97,11 @@ fn flows() -> impl Strategy<Value = Flow> {
             prop_oneof![4 => Just(Vec::new()), 1 => writes()],
             proptest::option::weighted(0.2, 1_u32..100),
             proptest::option::weighted(0.2, 100_000_u64..100_000_000),
-            (proptest::bool::weighted(0.8), proptest::bool::weighted(0.8)),
+            (
+                proptest::bool::weighted(0.8),
+                proptest::bool::weighted(0.8),
+                proptest::bool::weighted(0.8),
+            ),
         ),
         prop_oneof![
             6 => Just(EcnMode::Off),
@@ -116,7 +120,7 @@ fn flows() -> impl Strategy<Value = Flow> {
                 window,
                 buffer,
                 ssthresh,
-                (direction, writes, initcwnd, max_pacing_rate_bps, (sack, tlp)),
+                (direction, writes, initcwnd, max_pacing_rate_bps, (sack, tlp, timestamps)),
                 ecn,
             )| Flow {
                 direction,
@@ -131,6 +135,7 @@ fn flows() -> impl Strategy<Value = Flow> {
                 max_pacing_rate_bps,
                 sack,
                 tlp,
+                timestamps,
                 receive_window_bytes: window,
                 send_buffer_bytes: buffer,
                 initial_ssthresh_packets: ssthresh,
@@ -399,7 +404,7 @@ fn scenarios_on_a_dumbbell() -> impl Strategy<Value = Scenario> {
                 for flow in flows.iter_mut().chain(in_sessions) {
                     if profile != Profile::Linux6 {
                         flow.ecn = EcnMode::Off;
-                        (flow.sack, flow.tlp) = (true, true);
+                        (flow.sack, flow.tlp, flow.timestamps) = (true, true, true);
                     }
                     let needs_6 =
                         ["dctcp", "bbr", "bbr3", "copa"].contains(&flow.algorithm.as_str());

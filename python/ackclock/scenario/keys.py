@@ -137,6 +137,12 @@ class Flow(Model):
         description="Whether it sends tail loss probes (RFC 8985; `tcp_early_retrans` of today's "
         "Linux).",
     )
+    timestamps: Annotated[bool, Strict()] = Field(
+        True,
+        description="Whether both hosts send timestamps (RFC 7323; `tcp_timestamps` of today's "
+        "Linux), 12 bytes of each header. Without them SACK has room for a fourth "
+        "block.",
+    )
     initial_ssthresh_packets: Annotated[int, Integer(2, 2_147_483_647)] | None = Field(
         None,
         description="ssthresh at the start, as from a route's cached metric (default: no limit).",
@@ -256,6 +262,12 @@ class Session(Model):
         True,
         description="Whether it sends tail loss probes (RFC 8985; `tcp_early_retrans` of today's "
         "Linux).",
+    )
+    timestamps: Annotated[bool, Strict()] = Field(
+        True,
+        description="Whether both hosts send timestamps (RFC 7323; `tcp_timestamps` of today's "
+        "Linux), 12 bytes of each header. Without them SACK has room for a fourth "
+        "block.",
     )
     initial_ssthresh_packets: Annotated[int, Integer(2, 2_147_483_647)] | None = Field(
         None,

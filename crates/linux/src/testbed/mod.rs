@@ -281,6 +281,7 @@ pub fn check(
     for (key, is_on) in [
         ("sack", (|flow| flow.sack) as fn(&Flow) -> bool),
         ("tlp", |flow| flow.tlp),
+        ("timestamps", |flow| flow.timestamps),
     ] {
         if let Some(flow) = scenario.flows.iter().position(|flow| !is_on(flow)) {
             let fix = "flows on the kernel share one; leave it out, or use the simulator or vlinux";

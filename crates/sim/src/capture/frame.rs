@@ -1,6 +1,7 @@
 //! Packets as bytes: Ethernet, IPv4 and TCP headers, in blocks of pcapng
 //! (draft-ietf-opsawg-pcapng).
 
+use crate::tcp::MOST_SACKS;
 use ackclock_net::queue::Ecn;
 
 /// Flags of TCP, with the three of RFC 9768 (AE, CWR, ECE) as one number on top.
@@ -16,8 +17,6 @@ const ACE_SHIFT: u32 = 6;
 const ETHERNET_BYTES: usize = 14;
 const IP_BYTES: usize = 20;
 const TCP_BYTES: usize = 20;
-/// Bytes of the option with timestamps, padded.
-pub(super) const STAMPS_BYTES: u32 = 12;
 /// The port of the receivers.
 const RECEIVER_PORT: u16 = 5_001;
 /// The first port of the senders, and how many a session uses before it begins anew.
@@ -102,9 +101,10 @@ pub(super) struct Frame {
     /// The option MSS, and that of the window scale, of a SYN, which may permit SACK, too.
     pub(super) mss_and_shift: Option<(u16, u8)>,
     pub(super) permits_sack: bool,
-    /// TSval and TSecr.
+    /// TSval and TSecr, if it has them.
+    pub(super) has_stamps: bool,
     pub(super) stamps: (u32, u32),
-    pub(super) sacks: [(u32, u32); 3],
+    pub(super) sacks: [(u32, u32); MOST_SACKS],
     /// How many of them there are.
     pub(super) blocks: usize,
     /// Bytes of data, all 0.
@@ -192,17 +192,24 @@ impl Frame {
         if let Some((mss, shift)) = self.mss_and_shift {
             out.extend([2, 4]);
             out.extend(mss.to_be_bytes());
-            let first = if self.permits_sack { [4, 2] } else { [1, 1] };
-            out.extend(first);
-            out.extend([8, 10]);
-            out.extend(value.to_be_bytes());
-            out.extend(echo.to_be_bytes());
+            match (self.has_stamps, self.permits_sack) {
+                (true, true) => out.extend([4, 2, 8, 10]),
+                (true, false) => out.extend([1, 1, 8, 10]),
+                (false, true) => out.extend([1, 1, 4, 2]),
+                (false, false) => (),
+            }
+            if self.has_stamps {
+                out.extend(value.to_be_bytes());
+                out.extend(echo.to_be_bytes());
+            }
             out.extend([1, 3, 3, shift]);
             return out;
         }
-        out.extend([1, 1, 8, 10]);
-        out.extend(value.to_be_bytes());
-        out.extend(echo.to_be_bytes());
+        if self.has_stamps {
+            out.extend([1, 1, 8, 10]);
+            out.extend(value.to_be_bytes());
+            out.extend(echo.to_be_bytes());
+        }
         if self.blocks > 0 {
             out.extend([1, 1, 5, 2 + 8 * self.blocks as u8]);
             for (start, end) in &self.sacks[..self.blocks] {

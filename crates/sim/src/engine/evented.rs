@@ -100,7 +100,7 @@ impl Wire for Network<Segment> {
             Header::Datagram(_, datagram) => datagram.ecn,
             _ => sim.flows[element].control_field(),
         };
-        let bytes = header.bytes();
+        let bytes = header.bytes(sim.flows[element].scenario);
         sim.enter(element, now_ns, route, (bytes, field), header);
     }
 

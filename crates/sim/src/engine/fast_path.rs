@@ -5,7 +5,6 @@
 use super::links::Links;
 use super::simulation::Simulation;
 use crate::flow::Phase;
-use crate::header::ACK_BYTES;
 use crate::tcp::Transmit;
 use crate::RunError;
 use ackclock_host::prefetch;
@@ -99,7 +98,7 @@ impl Simulation<'_, Links> {
         self.hash.add(now_ns ^ (u64::from(flow.number) << 48));
         self.census.acks_sent += 1;
         *left -= 1;
-        match self.wire.links[route].enqueue(now_ns, ACK_BYTES) {
+        match self.wire.links[route].enqueue(now_ns, flow.ack_bytes) {
             Some(departs_ns) => flow.send_ack(departs_ns, ack),
             None => self.census.acks_dropped += 1,
         }

@@ -62,13 +62,9 @@ impl Wire for Links {
         route: usize,
         header: Header,
     ) {
-        let departs_ns = enqueue(
-            &mut sim.wire.links[route],
-            sim.long_way,
-            now_ns,
-            header.bytes(),
-        );
         let flow = &mut sim.flows[element];
+        let (link, bytes) = (&mut sim.wire.links[route], header.bytes(flow.scenario));
+        let departs_ns = enqueue(link, sim.long_way, now_ns, bytes);
         match (header, departs_ns) {
             (Header::Ack(ack), Some(departs_ns)) => flow.send_ack(departs_ns, ack),
             (Header::Ack(_), None) => sim.census.acks_dropped += 1,

@@ -43,7 +43,7 @@ impl<W: Wire> Simulation<'_, W> {
             }
             if let (Some(packets), None) = (&mut self.packets, &flow.session) {
                 let bytes = (flow.segments, flow.packet_bytes, flow.last_packet_bytes);
-                let bytes = Payload::new(self.scenario, bytes);
+                let bytes = Payload::new(self.scenario.header_of(flow.scenario), bytes);
                 let row = PacketRow::of(&connection.sender, now_ns, flow.number, bytes);
                 packets.push(row.of_ack(&ack, bytes));
             }
@@ -97,7 +97,7 @@ impl<W: Wire> Simulation<'_, W> {
         match (&flow.phase, &flow.session) {
             (Phase::Open(connection), None) => {
                 let bytes = (flow.segments, flow.packet_bytes, flow.last_packet_bytes);
-                let bytes = Payload::new(self.scenario, bytes);
+                let bytes = Payload::new(self.scenario.header_of(flow.scenario), bytes);
                 let row = PacketRow::of(&connection.sender, now_ns, flow.number, bytes);
                 Some((row, bytes))
             }
@@ -235,7 +235,8 @@ impl<W: Wire> Simulation<'_, W> {
         match connecting.due(now_ns, retry_ns) {
             Due::Syn { answered } => {
                 if let Some(capture) = taps::at(&mut self.capture, now_ns) {
-                    let last_bytes = flow.last_packet_bytes - self.scenario.header_bytes;
+                    let header_bytes = self.scenario.header_of(flow.scenario);
+                    let last_bytes = flow.last_packet_bytes - header_bytes;
                     let connection = (flow.connection, flow.segments, last_bytes);
                     let ecn = (connecting.ecn, field);
                     capture.syn_leaves(now_ns, element, connection, ecn, answered);

@@ -28,6 +28,8 @@ pub(crate) struct Connecting {
     answered_ns: u64,
     /// How both hosts will use ECN.
     pub(crate) ecn: EcnMode,
+    /// Its packets have timestamps.
+    stamps: bool,
 }
 
 /// What a host does now.
@@ -41,8 +43,8 @@ pub(crate) enum Due {
 }
 
 impl Connecting {
-    /// The first SYN leaves at `start_ns`.
-    pub(crate) fn new(start_ns: u64, ecn: EcnMode) -> Self {
+    /// The first SYN leaves at `start_ns`. `stamps`: packets have timestamps.
+    pub(crate) fn new(start_ns: u64, ecn: EcnMode, stamps: bool) -> Self {
         Self {
             syns: 0,
             retry_at_ns: start_ns,
@@ -53,6 +55,7 @@ impl Connecting {
             answered_syn: 0,
             answered_ns: 0,
             ecn,
+            stamps,
         }
     }
 
@@ -69,7 +72,7 @@ impl Connecting {
                 now_ns,
                 rtt_ns: self.rtt_ns(now_ns),
                 ecn: self.ecn,
-                one_packet: self.syns > 2 && self.answered_syn > 1,
+                one_packet: self.syns > 2 && (self.answered_syn > 1 || !self.stamps),
             };
             return Due::Open(handshake, self.answered_ns);
         }
@@ -86,11 +89,12 @@ impl Connecting {
         Due::Syn { answered: first }
     }
 
-    /// The first RTT. If a SYN was sent again, only the timestamps tell it, in whole ms
-    /// (`tcp_rtt_tsopt_us`).
+    /// The first RTT. If a SYN was sent again, only timestamps tell it, in whole ms
+    /// (`tcp_rtt_tsopt_us`); 0: nothing does.
     fn rtt_ns(&self, now_ns: u64) -> u64 {
         match self.syns {
             1 => now_ns - self.syn_sent_ns,
+            _ if !self.stamps => 0,
             _ => (now_ns / NS_PER_MS - self.syn_sent_ns / NS_PER_MS).max(1) * NS_PER_MS,
         }
     }
@@ -128,7 +132,7 @@ mod tests {
         for (lost, rtt_us, one_packet) in
             [(0, 100_400, false), (1, 100_000, false), (2, 100_000, true)]
         {
-            let mut connecting = Connecting::new(0, EcnMode::Off);
+            let mut connecting = Connecting::new(0, EcnMode::Off, true);
             for syn in 0..lost {
                 let due = connecting.due(syn * S, (syn + 1) * S);
                 assert!(matches!(due, Due::Syn { answered: true }));
@@ -145,10 +149,27 @@ mod tests {
         }
     }
 
+    /// Without timestamps the answer may be that to any SYN: no RTT, and all of them count as lost.
+    #[test]
+    fn without_timestamps_two_syns_tell_nothing() {
+        for (syns, one_packet) in [(2, false), (3, true)] {
+            let mut connecting = Connecting::new(0, EcnMode::Off, false);
+            connecting.due(0, S);
+            connecting.syn_left(Some(S), Some(3 * S));
+            for _ in 1..syns {
+                connecting.due(S, 2 * S);
+            }
+            let Due::Open(handshake, _) = connecting.due(4 * S, NEVER) else {
+                panic!("not open");
+            };
+            assert_eq!((handshake.rtt_ns, handshake.one_packet), (0, one_packet));
+        }
+    }
+
     /// Two more SYNs leave before the first is answered: they were not needed (`tcp_try_undo_spurious_syn`).
     #[test]
     fn a_late_answer_is_no_loss() {
-        let mut connecting = Connecting::new(0, EcnMode::Off);
+        let mut connecting = Connecting::new(0, EcnMode::Off, true);
         connecting.due(0, S);
         connecting.syn_left(Some(S), Some(3 * S / 2));
         connecting.due(S, 2 * S);

@@ -20,6 +20,7 @@ fn switches(scenario: &Scenario, flow: &scenario::Flow, long_way: bool) -> Switc
         initcwnd: flow.initcwnd,
         sack: flow.sack,
         tlp: flow.tlp,
+        timestamps: flow.timestamps,
         segments_per_ack: (flow.delayed_ack_segments).unwrap_or(scenario.delayed_ack_segments),
         reads: match flow.reads.unwrap_or(scenario.reads) {
             scenario::Reads::AtOnce => Reads::AtOnce,

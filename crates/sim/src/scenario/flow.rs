@@ -103,6 +103,12 @@ pub struct Flow {
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     #[schemars(extend("default" = true))]
     pub tlp: bool,
+    /// Whether both hosts send timestamps (RFC 7323; `tcp_timestamps` of today's Linux), 12 bytes of each
+    /// header. Without them SACK has room for a fourth block.
+    // JSON leaves out `true`.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    #[schemars(extend("default" = true))]
+    pub timestamps: bool,
     /// ssthresh at the start, as from a route's cached metric (default: no limit).
     #[schemars(range(min = 2, max = ackclock_host::TCP_INFINITE_SSTHRESH))]
     pub initial_ssthresh_packets: Option<u32>,
@@ -227,7 +233,18 @@ pub struct Write {
     pub pause_ns: Option<u64>,
 }
 
+/// Bytes of the option with timestamps, padded.
+pub(crate) const STAMPS_BYTES: u32 = 12;
+
 impl Flow {
+    /// What its headers have less than others.
+    pub(crate) fn missing_bytes(&self) -> u32 {
+        match self.timestamps {
+            true => 0,
+            false => STAMPS_BYTES,
+        }
+    }
+
     /// Phase `index` of what its application writes.
     pub(crate) fn write(&self, index: usize) -> Option<Write> {
         let of_frames = |frames: Frames| Write {
@@ -303,6 +320,7 @@ impl Flow {
             max_pacing_rate_bps: None,
             sack: true,
             tlp: true,
+            timestamps: true,
             initial_ssthresh_packets: None,
             ecn: EcnMode::Off,
             delayed_ack_segments: None,

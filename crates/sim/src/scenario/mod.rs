@@ -17,6 +17,7 @@ mod validate;
 pub use ecn::EcnMode;
 pub(crate) use error::within;
 pub use error::ScenarioError;
+pub(crate) use flow::STAMPS_BYTES;
 pub use flow::{Direction, Flow, Frames, Hides, Reads, StackName, Write, KERNEL};
 pub(crate) use limits::MAX_TRANSFER_BYTES;
 pub use profile::Profile;
@@ -211,5 +212,10 @@ impl Scenario {
     /// Payload of a full segment of a flow.
     pub fn mss_of(&self, flow: &Flow) -> u32 {
         flow.mss_bytes.unwrap_or(self.mss_bytes)
+    }
+
+    /// IP and TCP headers of its packets.
+    pub(crate) fn header_of(&self, flow: &Flow) -> u32 {
+        self.header_bytes - flow.missing_bytes()
     }
 }

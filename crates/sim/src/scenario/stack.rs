@@ -79,6 +79,7 @@ impl Scenario {
             ("reads", flow.reads.is_some()),
             ("sack", !flow.sack),
             ("tlp", !flow.tlp),
+            ("timestamps", !flow.timestamps),
             ("send_buffer_bytes", flow.send_buffer_bytes.is_some()),
             (
                 "initial_ssthresh_packets",

@@ -234,7 +234,11 @@ impl Scenario {
                 &format!("give room for {room}, at least {least}"),
             )?;
         }
-        for (key, is_on) in [("sack", flow.sack), ("tlp", flow.tlp)] {
+        for (key, is_on) in [
+            ("sack", flow.sack),
+            ("tlp", flow.tlp),
+            ("timestamps", flow.timestamps),
+        ] {
             check(
                 self.profile.is_new() || is_on,
                 &name(key),
@@ -242,6 +246,12 @@ impl Scenario {
                 "it is a switch of today's Linux; choose profile linux-6, or leave it out",
             )?;
         }
+        check(
+            flow.timestamps || self.header_bytes >= 52,
+            &name("timestamps"),
+            "false".into(),
+            "header_bytes counts them; give 52 or more there, or leave it out",
+        )?;
         check(
             self.profile.is_new() || flow.ecn.is_off(),
             &name("ecn"),

@@ -17,8 +17,9 @@ pub struct Ack {
 // Millions of them are on their way; with its time of arrival one takes half a cache line.
 const _: () = assert!(size_of::<Ack>() == 24);
 
-/// SACK blocks that fit beside timestamps.
-pub(crate) const MOST_SACKS: usize = 3;
+/// SACK blocks that fit into an ACK, and beside timestamps.
+pub(crate) const MOST_SACKS: usize = 4;
+pub(crate) const SACKS_BESIDE_STAMPS: usize = 3;
 
 /// The SACK blocks of an ACK.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,7 +45,7 @@ pub(crate) struct More(pub(crate) Option<PooledBox<Told>>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     /// SACK blocks that begin so far above the ACK and have so many segments; no marks.
-    Near([(i16, u16); MOST_SACKS], Flags),
+    Near([(i16, u16); SACKS_BESIDE_STAMPS], Flags),
     Far(PooledBox<Far>),
 }
 
@@ -63,7 +64,7 @@ pub(crate) struct Far {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flags {
-    /// So many SACK blocks (RFC 2018), the most recent first: as many as fit beside timestamps.
+    /// So many SACK blocks (RFC 2018), the most recent first.
     pub(crate) sacks: u8,
     pub(crate) duplicate: bool,
     pub(crate) new_window: bool,
@@ -128,13 +129,14 @@ impl Ack {
     /// reports a duplicate (RFC 2883).
     #[must_use]
     pub fn with_sacks(mut self, blocks: impl IntoIterator<Item = Range>, duplicate: bool) -> Self {
-        let (mut sacks, mut near, mut all_near) = (Sacks::default(), [(0, 0); MOST_SACKS], true);
+        let mut sacks = Sacks::default();
+        let (mut near, mut all_near) = ([(0, 0); SACKS_BESIDE_STAMPS], true);
         for (place, block) in blocks.into_iter().take(MOST_SACKS).enumerate() {
             sacks.blocks[place] = block;
             sacks.len += 1;
-            match near_ack(self.ack, block) {
-                Some(block) => near[place] = block,
-                None => all_near = false,
+            match (near.get_mut(place), near_ack(self.ack, block)) {
+                (Some(near), Some(block)) => *near = block,
+                _ => all_near = false,
             }
         }
         if sacks.len == 0 {
@@ -183,7 +185,8 @@ impl Ack {
                     let start = self.ack.wrapping_add_signed(above.into());
                     (start, start + u64::from(segments))
                 };
-                (sacks.map(range), flags.sacks)
+                let [first, second, third] = sacks.map(range);
+                ([first, second, third, (0, 0)], flags.sacks)
             }
         };
         Sacks { blocks, len }
@@ -241,7 +244,7 @@ impl Ack {
         self.more.0.is_none()
     }
 
-    /// Whether Linux's header prediction fails because of what it has (`FLAG_SLOWPATH`). Each ACK has
+    /// Whether Linux's header prediction fails because of what it has (`FLAG_SLOWPATH`), beside
     /// timestamps.
     pub(crate) fn is_slow(&self) -> bool {
         match self.more.0.as_deref() {
@@ -261,7 +264,7 @@ mod tests {
         /// Whatever is told, near or far, with marks or without, is heard.
         #[test]
         fn an_ack_tells_what_it_was_given(
-            blocks in proptest::collection::vec((-70_000_i64..70_000, 1_u64..70_000), 0..4),
+            blocks in proptest::collection::vec((-70_000_i64..70_000, 1_u64..70_000), 0..=MOST_SACKS),
             near in any::<bool>(),
             duplicate in any::<bool>(),
             new_window in any::<bool>(),

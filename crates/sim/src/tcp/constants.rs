@@ -7,6 +7,8 @@ pub(super) const RTO_MAX_US: u64 = 120_000_000;
 /// `TCP_TIMEOUT_MIN_US`: how much longer than computed the reordering timer and the tail loss probe
 /// wait.
 pub(super) const TIMEOUT_MIN_US: u64 = 2_000;
+/// `TCP_TIMEOUT_INIT`: the timeout of a probe on a path whose RTT is not known.
+pub(super) const TIMEOUT_INIT_US: u64 = 1_000_000;
 /// Duplicate ACK threshold, and the assumed degree of reordering.
 pub(super) const REORDERING: u32 = 3;
 /// `sysctl_tcp_max_reordering`

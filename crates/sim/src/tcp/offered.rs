@@ -27,6 +27,11 @@ pub(super) fn handshake_packets(segment_bytes: u64, segments: u64) -> u64 {
     segments.min(UNSCALED_BYTES / segment_bytes)
 }
 
+/// Packets of the window of a receiver without a limit.
+pub(super) const fn most_packets(segment_bytes: u64) -> u64 {
+    OFFERED_BYTES / segment_bytes
+}
+
 /// Bytes that the first ACK offers, of a receiver that offers `segments` in the handshake (`u64::MAX`:
 /// no limit).
 pub(super) fn first_bytes(segment_bytes: u64, segments: u64) -> u64 {

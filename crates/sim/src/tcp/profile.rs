@@ -73,6 +73,8 @@ pub struct Switches {
     pub sack: bool,
     /// Whether tail loss probes are allowed (`tcp_early_retrans`).
     pub tlp: bool,
+    /// Whether both ends send timestamps (`tcp_timestamps`).
+    pub timestamps: bool,
     /// Data segments per delayed ACK.
     pub segments_per_ack: u32,
     /// When the application of the receiver reads.
@@ -207,6 +209,7 @@ impl Switches {
             initcwnd: None,
             sack: true,
             tlp: true,
+            timestamps: true,
             segments_per_ack: 2,
             reads: Reads::AtOnce,
             long_way: false,

@@ -185,6 +185,58 @@ impl ReceiverRtt {
     }
 }
 
+/// The RTT as a receiver without timestamps measures it: how long a window of data takes, at least
+/// (`tcp_rcv_rtt_measure`).
+#[derive(Debug)]
+pub(super) struct WindowRtt {
+    /// Segments of the window.
+    window: u64,
+    /// When the measurement began, and with which segment it ends; `None`: no data has arrived.
+    began: Option<(u64, u64)>,
+    /// As of [`ReceiverRtt`].
+    estimate: u64,
+    handshake: u64,
+}
+
+impl WindowRtt {
+    /// Of a window of so many segments.
+    pub(super) fn new(window: u64) -> Self {
+        Self {
+            window,
+            began: None,
+            estimate: 0,
+            handshake: 0,
+        }
+    }
+
+    /// The handshake took so long, from the SYN-ACK on.
+    pub(super) fn established(&mut self, rtt_ns: u64) {
+        self.handshake = (rtt_ns / 1_000).max(1) * UNITS_PER_US;
+    }
+
+    /// Data in order arrives at `now_ns`; the next segment is `rcv_nxt`.
+    pub(super) fn arrives(&mut self, now_ns: u64, rcv_nxt: u64) {
+        if let Some((began_ns, end)) = self.began {
+            if rcv_nxt < end {
+                return;
+            }
+            let sample = (now_ns / 1_000 - began_ns / 1_000).max(1) * UNITS_PER_US;
+            if self.estimate == 0 || sample < self.estimate {
+                self.estimate = sample;
+            }
+        }
+        self.began = Some((now_ns, rcv_nxt + self.window));
+    }
+
+    /// What a compressed ACK's wait is a share of, in eighths of a µs.
+    pub(super) fn smallest(&self) -> u64 {
+        match self.handshake {
+            0 => self.estimate,
+            handshake => self.estimate.min(handshake),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -281,5 +333,30 @@ mod tests {
         rtt.arrives(4_900 * US, 0);
         rtt.leaves(5_200 * US, true);
         assert_eq!(rtt.stamps, [(5_200 * US, 5)]);
+    }
+
+    /// A window of ten segments takes 30 ms at first, then 50: the smallest counts, and at most the
+    /// handshake. Before the first ends, an ACK waits for nothing.
+    #[test]
+    fn a_window_takes_a_round_trip() {
+        let mut rtt = WindowRtt::new(10);
+        rtt.established(40 * NS_PER_MS);
+        let smallest = |rtt: &WindowRtt| rtt.smallest() / UNITS_PER_US;
+        for (at_ms, rcv_nxt, smallest_us) in [
+            (5, 1, 0),
+            (30, 10, 0),
+            (35, 11, 30_000),
+            (85, 21, 30_000),
+            (105, 31, 20_000),
+            (165, 41, 20_000),
+        ] {
+            rtt.arrives(at_ms * NS_PER_MS, rcv_nxt);
+            assert_eq!(smallest(&rtt), smallest_us, "{at_ms} ms");
+        }
+        let mut slow = WindowRtt::new(10);
+        slow.established(40 * NS_PER_MS);
+        slow.arrives(0, 1);
+        slow.arrives(90 * NS_PER_MS, 11);
+        assert_eq!(smallest(&slow), 40_000);
     }
 }

@@ -3,8 +3,10 @@
 //!
 //! How to drive it: call [`on_ack`](RoundTrip::on_ack) with what each ACK delivered.
 
+use super::ack::Ack;
 use super::constants::{RTO_MAX_US, RTO_MIN_US};
 use super::host::Host;
+use super::profile::Switches;
 use super::scoreboard::Delivery;
 
 /// What a sender knows about its RTT.
@@ -12,18 +14,34 @@ use super::scoreboard::Delivery;
 pub(super) struct RoundTrip {
     estimator: RttEstimator,
     min: WindowedMin,
+    /// Both ends send timestamps.
+    stamps: bool,
 }
 
 impl RoundTrip {
-    /// Makes an estimate from a handshake of `handshake_ns`, in whole microseconds of the clock.
-    pub(super) fn new(now_ns: u64, handshake_ns: u64, long_way: bool) -> Self {
+    /// Makes an estimate from a handshake of `handshake_ns`, in whole microseconds of the clock; 0: it
+    /// could not be measured.
+    pub(super) fn new(now_ns: u64, handshake_ns: u64, switches: &Switches) -> Self {
         let handshake_us = in_us(now_ns / 1_000 - (now_ns - handshake_ns) / 1_000);
         let mut rtt = Self {
             estimator: RttEstimator::new(handshake_us, 0),
-            min: WindowedMin::new(long_way),
+            min: WindowedMin::new(switches.long_way),
+            stamps: switches.timestamps,
         };
-        rtt.min.sample(now_ns, handshake_us);
+        match handshake_ns {
+            0 => rtt.estimator = RttEstimator::unknown(),
+            _ => rtt.min.sample(now_ns, handshake_us),
+        }
         rtt
+    }
+
+    /// The timestamp that an ACK echoes; `u64::MAX`: it has none.
+    #[inline]
+    pub(super) fn echo_ns(&self, ack: &Ack) -> u64 {
+        match self.stamps {
+            true => ack.echo_ns,
+            false => u64::MAX,
+        }
     }
 
     /// Updates the estimators with an ACK. Returns the RTT for `pkts_acked`, µs; `None` without a
@@ -35,7 +53,6 @@ impl RoundTrip {
         delivery: &Delivery,
         (una, nxt): (u64, u64),
         una_advanced: bool,
-        echo_ns: u64,
     ) -> Option<u32> {
         // The clocks of TCP count whole microseconds, that of timestamps whole milliseconds.
         let age_us = |sent_ns: u64| in_us(now_ns / 1_000 - sent_ns / 1_000);
@@ -48,9 +65,9 @@ impl RoundTrip {
             ca_rtt_us = Some(age_us(last));
             seq_rtt_us = seq_rtt_us.or(Some(age_us(first)));
         }
-        if seq_rtt_us.is_none() && una_advanced {
+        if seq_rtt_us.is_none() && una_advanced && self.stamps {
             // Karn: only the timestamp shows which transmission the ACK answers (`tcp_rtt_tsopt_us`).
-            let age_ms = (now_ns / NS_PER_MS - echo_ns / NS_PER_MS).max(1);
+            let age_ms = (now_ns / NS_PER_MS - delivery.echo_ns / NS_PER_MS).max(1);
             seq_rtt_us = Some(in_us(age_ms * 1_000));
             ca_rtt_us = seq_rtt_us;
         }
@@ -116,7 +133,21 @@ struct RttEstimator {
     window_end: u64,
 }
 
+/// `TCP_TIMEOUT_FALLBACK`, µs.
+const RTO_FALLBACK_US: u32 = 3_000_000;
+
 impl RttEstimator {
+    /// Without a sample: the timeout is 3 s (RFC 6298, 5.7; `tcp_init_metrics`).
+    fn unknown() -> Self {
+        Self {
+            srtt_us: 0,
+            mdev_us: RTO_FALLBACK_US,
+            mdev_max_us: RTO_FALLBACK_US,
+            rttvar_us: RTO_FALLBACK_US,
+            window_end: 0,
+        }
+    }
+
     /// Makes an estimator of the first sample; `nxt` is the next new segment.
     fn new(rtt_us: u32, nxt: u64) -> Self {
         let rtt_us = rtt_us.max(1);
@@ -130,12 +161,20 @@ impl RttEstimator {
         }
     }
 
+    #[cold]
+    fn begin(&mut self, rtt_us: u32, nxt: u64) {
+        *self = Self::new(rtt_us, nxt);
+    }
+
     /// Takes a sample. RFC 6298 section 2, in shifts, with two refinements of Linux. A falling RTT
     /// raises the deviation with only an eighth of the usual gain. The deviation in use is the
     /// largest of the last window, and decays once per window.
     #[inline]
     fn sample(&mut self, rtt_us: u32, una: u64, nxt: u64) {
         debug_assert!(rtt_us <= MAX_RTT_US);
+        if self.srtt_us == 0 {
+            return self.begin(rtt_us, nxt);
+        }
         let rtt_us = rtt_us.max(1);
         let error = rtt_us as i32 - (self.srtt_us >> 3) as i32;
         // At least 1, as the sample is: 7/8 of a number is not below 0.
@@ -255,13 +294,41 @@ impl WindowedMin {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::Profile;
     use proptest::prelude::*;
 
     /// `tcp_stamp_us_delta`: from 1 040 444.7 to 1 054 247.4 µs the clock counts 13 803.
     #[test]
     fn a_handshake_takes_whole_microseconds_of_the_clock() {
-        let rtt = RoundTrip::new(1_054_247_400, 13_802_700, false);
+        let switches = Switches::usual(Profile::Linux6);
+        let rtt = RoundTrip::new(1_054_247_400, 13_802_700, &switches);
         assert_eq!(rtt.min_us(), 13_803);
+    }
+
+    /// Without timestamps an ACK of what was sent again tells no RTT (Karn). Before the first one the
+    /// timeout is 3 s (RFC 6298, 5.7).
+    #[test]
+    fn without_timestamps_what_was_sent_again_tells_nothing() {
+        let switches = Switches {
+            timestamps: false,
+            ..Switches::usual(Profile::Linux6)
+        };
+        let mut rtt = RoundTrip::new(1_000_000_000, 0, &switches);
+        assert_eq!(
+            (rtt.min_us(), rtt.estimator.rto_us()),
+            (u32::MAX, 3_000_000)
+        );
+        let mut delivery = Delivery {
+            acked_sent_ns: Some((1_000_000_000, 1_000_000_000)),
+            retransmitted_acked: true,
+            echo_ns: 1_000_000_000,
+            ..Delivery::default()
+        };
+        assert_eq!(rtt.on_ack(1_100_000_000, &delivery, (1, 10), true), None);
+        delivery.retransmitted_acked = false;
+        let sample = rtt.on_ack(1_100_000_000, &delivery, (1, 10), true);
+        assert_eq!((sample, rtt.min_us()), (Some(100_000), 100_000));
+        assert_eq!(rtt.estimator.rto_us(), 300_000);
     }
 
     #[test]

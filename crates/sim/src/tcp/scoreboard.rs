@@ -12,6 +12,7 @@ mod tests;
 
 pub(super) use delivery::{is_after, Delivery, SentOrder};
 
+use super::ack::MOST_SACKS;
 use super::constants::REORDERING;
 use super::ecn::Marks;
 use super::host::Counts;
@@ -117,7 +118,7 @@ pub(super) struct Scoreboard {
     clean_from: u64,
     sacked: RangeSet,
     /// The SACK blocks of the ACK before (`recv_sack_cache`): the last bits of their segments.
-    last_blocks: [(u32, u32); 3],
+    last_blocks: [(u32, u32); MOST_SACKS],
     /// All unacknowledged segments below are SACKed, lost or retransmitted.
     judged: u64,
     /// Retransmissions in order of sending.
@@ -135,7 +136,7 @@ impl Scoreboard {
             nxt: 0,
             slots: repeat_n(Slot::default(), FIRST_CAPACITY).collect(),
             sacked: RangeSet::default(),
-            last_blocks: [(0, 0); 3],
+            last_blocks: [(0, 0); MOST_SACKS],
             clean_from: 0,
             judged: 0,
             retransmissions: Ring::default(),
@@ -349,7 +350,7 @@ impl Scoreboard {
     /// say nothing new.
     pub(super) fn new_blocks(&mut self, blocks: &[Range]) -> impl Iterator<Item = Range> + use<> {
         let bits = |block: Range| (block.0 as u32, block.1 as u32);
-        let mut ascending = [(0, 0); 3];
+        let mut ascending = [(0, 0); MOST_SACKS];
         ascending[..blocks.len()].copy_from_slice(blocks);
         let last = std::mem::replace(&mut self.last_blocks, ascending.map(bits));
         ascending.sort_unstable();

@@ -130,7 +130,7 @@ pub(super) struct Events(pub(super) Vec<(SenderEvent, u32, u32)>);
 pub struct Handshake {
     /// When the answer to the SYN arrived.
     pub now_ns: u64,
-    /// From the SYN to its answer.
+    /// From the SYN to its answer; 0: without timestamps a SYN that was sent again tells nothing.
     pub rtt_ns: u64,
     /// What both ends have agreed to use (RFC 3168, 6.1.1; RFC 9768, 3.1).
     pub ecn: EcnMode,
@@ -166,7 +166,7 @@ impl Sender {
         let mut host = Host::new(cc, clock, cwnd, switches.pacing, now_ns);
         host.use_ecn(ecn);
         host.limit_pacing_rate(switches.max_pacing_rate);
-        let rtt = RoundTrip::new(now_ns, rtt_ns, switches.long_way);
+        let rtt = RoundTrip::new(now_ns, rtt_ns, switches);
         let pacer = Pacer::new(kernel.keeps_pacing_rate || switches.pacing);
         rtt.publish(&mut host);
         pacer.update_rate(&mut host);

@@ -55,7 +55,9 @@ _HOST = {
 }
 
 #: Keys of a flow, and the switches of `net.ipv4` that they turn off.
-_SWITCHES = {"sack": "tcp_sack", "tlp": "tcp_early_retrans"}
+_SWITCHES = {"sack": "tcp_sack", "tlp": "tcp_early_retrans", "timestamps": "tcp_timestamps"}
+#: Bytes of the option with timestamps, padded.
+_STAMPS_BYTES = 12
 
 #: `tcp_ecn` of Linux 7: accurate ECN is asked for, and answered.
 ACCURATE = 3
@@ -169,8 +171,10 @@ class Network:
             back = tuple(flow.get("back") or ())
         ecn = flow.get("ecn")
         tcp_ecn = ACCURATE if ecn == "accurate" else int(bool(ecn))
-        mss, header = flow.get("mss_bytes"), self._canonical["header_bytes"]
-        mtu = None if mss is None else mss + header
+        mss = flow.get("mss_bytes", self._canonical["mss_bytes"])
+        missing = 0 if flow.get("timestamps", True) else _STAMPS_BYTES
+        packet = mss + self._canonical["header_bytes"] - missing
+        mtu = None if packet == self._wire_bytes else packet
         off = tuple(switch for key, switch in _SWITCHES.items() if not flow.get(key, True))
         udp = number if flow.get("stack") else None
         segments = flow.get("delayed_ack_segments", self._canonical["delayed_ack_segments"])

@@ -95,7 +95,10 @@ impl Many {
             .flows
             .iter()
             .all(|flow| flow.hides != Hides::Losses);
-        let equal = scenario.flows.iter().all(|flow| flow.mss_bytes.is_none());
+        let equal = scenario
+            .flows
+            .iter()
+            .all(|flow| flow.mss_bytes.is_none() && flow.timestamps);
         let plain = scenario.sessions.is_empty() && scenario.sack_cost_ns == 0 && honest && equal;
         let enough = packets_in(length_ns) >= (flows.len() as u128).div_ceil(MOST_FLOWS_PER_PACKET);
         if !(plain && fits && enough && length_ns > 0) {

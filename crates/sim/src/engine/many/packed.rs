@@ -1,22 +1,22 @@
 //! ACKs on their way, as words that rest in memory: two words for most of them. An ACK that does not fit
-//! takes twelve.
+//! takes fourteen.
 
 use crate::tcp::{Ack, Far, Flags, Told, MOST_SACKS};
 use ackclock_host::PooledBox;
 use std::num::NonZeroU64;
 
 /// In the last bits of the second word: how many SACK blocks follow, what else the ACK tells, and whether
-/// it tells nothing, or takes twelve words.
-const SACKS: u64 = 3;
-const DUPLICATE: u64 = 1 << 2;
-const NEW_WINDOW: u64 = 1 << 3;
-const TELLS: u64 = 1 << 4;
-const WIDE: u64 = 1 << 5;
+/// it tells nothing, or takes fourteen words.
+const SACKS: u64 = 7;
+const DUPLICATE: u64 = 1 << 3;
+const NEW_WINDOW: u64 = 1 << 4;
+const TELLS: u64 = 1 << 5;
+const WIDE: u64 = 1 << 6;
 /// The last bits of what it acknowledges are above the flags.
 const FLAGS: u32 = 8;
 const ACK_BITS: u32 = 24;
 /// What an ACK takes at most.
-pub(super) const MOST_WORDS: usize = 12;
+pub(super) const MOST_WORDS: usize = 14;
 
 /// The number with these last 24 bits that is nearest to `other`.
 #[inline(always)]
@@ -85,7 +85,7 @@ fn write_wide(words: &mut [u64; MOST_WORDS], at_ns: u64, ack: &mut Ack) -> usize
     };
     // No count is −1.
     let ce_packets = ack.ece().map_or(u64::MAX, u64::from);
-    let [a, b, c] = ack.sacks().blocks;
+    let [a, b, c, d] = ack.sacks().blocks;
     *words = [
         at_ns,
         told | WIDE,
@@ -98,6 +98,8 @@ fn write_wide(words: &mut [u64; MOST_WORDS], at_ns: u64, ack: &mut Ack) -> usize
         b.1,
         c.0,
         c.1,
+        d.0,
+        d.1,
         ack.left_ns().unwrap_or_default(),
     ];
     ack.more.0 = None;
@@ -154,10 +156,10 @@ fn read_wide(words: &[u64]) -> (Ack, usize) {
     if words[1] & TELLS != 0 {
         let block = |place: usize| (words[5 + 2 * place], words[6 + 2 * place]);
         ack.more.0 = Some(PooledBox::new(Told::Far(PooledBox::new(Far {
-            sacks: [0, 1, 2].map(block),
+            sacks: [0, 1, 2, 3].map(block),
             flags: flags(words[1]),
             ce_packets: u32::try_from(words[4]).ok(),
-            left_ns: NonZeroU64::new(words[11]),
+            left_ns: NonZeroU64::new(words[13]),
         }))));
     }
     (ack, MOST_WORDS)
@@ -175,7 +177,7 @@ mod tests {
         /// What is read is what was written, and when it arrives, near or far.
         #[test]
         fn an_ack_rests(
-            blocks in proptest::collection::vec((-70_000_i64..70_000, 1_u64..70_000), 0..4),
+            blocks in proptest::collection::vec((-70_000_i64..70_000, 1_u64..70_000), 0..=MOST_SACKS),
             far in any::<[bool; 4]>(),
             flags in any::<[bool; 4]>(),
         ) {
@@ -202,7 +204,8 @@ mod tests {
             let length = write(&mut words, at_ns, &mut written, past_ns, una);
             prop_assert!(written.is_plain());
             prop_assert!(length <= MOST_WORDS);
-            prop_assert!(far.iter().chain(&flags).any(|&each| each) || length <= 3);
+            let wide = blocks.len() == MOST_SACKS || far.iter().chain(&flags).any(|&each| each);
+            prop_assert!(wide || length <= 3);
             // Until then more is acknowledged, and time passes.
             let (past_ns, una) = (at_ns - 1, una + 4);
             prop_assert_eq!(first_at_ns(&words[..length], past_ns), Some(at_ns));

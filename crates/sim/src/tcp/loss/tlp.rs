@@ -5,7 +5,7 @@
 //! How to drive it: [`wait_us`](Tlp::wait_us) says when to probe. Call [`on_sent`](Tlp::on_sent) after
 //! the probe, and [`on_ack`](Tlp::on_ack) for each ACK while a probe [`is_out`](Tlp::is_out).
 
-use super::super::constants::{RTO_MIN_US, TIMEOUT_MIN_US};
+use super::super::constants::{RTO_MIN_US, TIMEOUT_INIT_US, TIMEOUT_MIN_US};
 use super::super::host::Host;
 use ackclock_host::CaState;
 use std::num::NonZeroU64;
@@ -49,6 +49,9 @@ impl Tlp {
         let open = state == CaState::Open as u8 || state == CaState::Cwr as u8;
         if tp.packets_out == 0 || !open || tp.sacked_out > 0 {
             return None;
+        }
+        if tp.srtt_us == 0 {
+            return Some(TIMEOUT_INIT_US);
         }
         // A single segment may wait for a delayed ACK.
         let grace_us = match tp.packets_out {

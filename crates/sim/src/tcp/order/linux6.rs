@@ -32,7 +32,7 @@ pub(in super::super) fn tcp_ack(sk: &mut Sender, now_ns: u64, ack: &Ack) {
         set_timer: una_advanced || sacked_older(sk, &delivery),
         ece,
         prior_una: prior.una,
-        echo_ns: ack.echo_ns,
+        echo_ns: delivery.echo_ns,
         newly_lost: 0,
         newly_delivered,
     };

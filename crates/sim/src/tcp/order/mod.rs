@@ -41,8 +41,9 @@ struct Prior {
 #[inline(always)]
 fn begin(sk: &mut Sender, now_ns: u64, ack: &Ack) -> (Prior, Delivery) {
     sk.host.clock(now_ns);
+    let echo_ns = sk.rtt.echo_ns(ack);
     if let Some(left_ns) = ack.left_ns() {
-        sk.host.publish_timestamps(left_ns, ack.echo_ns);
+        sk.host.publish_timestamps(left_ns, echo_ns);
     }
     sk.rexmit = Rexmit::None;
     let tp = sk.host.tp();
@@ -56,7 +57,7 @@ fn begin(sk: &mut Sender, now_ns: u64, ack: &Ack) -> (Prior, Delivery) {
     let min_rtt_ns = u64::from(sk.rtt.min_us()) * 1_000;
     let delivery = Delivery {
         youngest_ns: now_ns.saturating_sub(min_rtt_ns),
-        echo_ns: ack.echo_ns,
+        echo_ns,
         prior_sacked_end: sk.board.sacked_end(),
         ..Delivery::default()
     };
@@ -166,7 +167,7 @@ fn tcp_clean_rtx_queue(
         sk.loss.adapt(now_ns, sent_ns);
     }
     let window = (sk.board.una(), sk.board.nxt());
-    let rtt_us = (sk.rtt).on_ack(now_ns, delivery, window, una_advanced, ack.echo_ns);
+    let rtt_us = (sk.rtt).on_ack(now_ns, delivery, window, una_advanced);
     if rtt_us.is_some() {
         sk.rtt.publish(&mut sk.host);
     }

@@ -9,6 +9,9 @@ impl Receiver {
     pub(super) fn data_received(&mut self, pushed: bool) {
         self.scheduled = true;
         self.pushed |= pushed;
+        if let Some(rtt) = &mut self.window_rtt {
+            rtt.arrives(self.clock.now_ns(), self.rcv_nxt);
+        }
         let now = self.clock.jiffies() as u32;
         if now != self.last_arrival || self.ato != self.min_ato {
             self.adapt_delay(now);

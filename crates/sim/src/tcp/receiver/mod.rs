@@ -16,10 +16,10 @@ use super::clock::Clock;
 use super::constants::RTO_MIN_US;
 use super::ecn::Marks;
 use super::ecn::{Arrival, Echo};
-use super::offered::Offered;
+use super::offered::{most_packets, Offered};
 use super::profile::{Kernel, Reads, Switches};
 use super::ranges::RangeSet;
-use super::receiver_rtt::{Compression, ReceiverRtt};
+use super::receiver_rtt::{Compression, ReceiverRtt, WindowRtt};
 use super::sack_list::SackList;
 use ackclock_host::{
     CongestionControl, ICSK_ACK_NOW, ICSK_ACK_PUSHED, ICSK_ACK_SCHED, ICSK_ACK_TIMER,
@@ -69,6 +69,8 @@ pub struct Receiver {
     hides_losses: bool,
     /// The connection has SACK.
     has_sack: bool,
+    /// Its packets have timestamps.
+    stamps: bool,
     /// No short way is taken (ADR 17).
     long_way: bool,
     /// Does each ACK tell when it left? None then is ordinary.
@@ -111,12 +113,16 @@ pub struct Receiver {
     duplicate: Option<u32>,
     duplicate_acks_of: u64,
     offered: Offered,
+    /// How many segments it offers.
+    window: u64,
     /// So many segments leave at most half of the window that is wanted; never, if it has no limit.
     half_window: u64,
     /// When it answered the SYN; `NEVER`: it knows the RTT of the path.
     answered_ns: u64,
     /// What it measures of a short path.
     rtt: Option<Box<ReceiverRtt>>,
+    /// The same without timestamps.
+    window_rtt: Option<Box<WindowRtt>>,
     /// So many segments are acknowledged at once. With more than Linux's two, PSH brings no ACK.
     enough: u64,
     /// Bounds of the delay of an ACK, jiffies: with PSH, and without.
@@ -140,11 +146,13 @@ impl Receiver {
             },
             clamped: kernel.clamps_window,
             offered: Offered::unlimited(SEGMENT_BYTES),
+            window: most_packets(SEGMENT_BYTES.into()),
             half_window: u64::MAX,
             answered_ns: NEVER,
             established: false,
             compression_ns: (kernel.sack_compression).map_or(0, |of| of.delay_of_path(rtt_ns)),
             rtt: None,
+            window_rtt: None,
             min_ato,
             max_delay: (0, 0),
             rto: 0,
@@ -175,8 +183,11 @@ impl Receiver {
             duplicates: 0,
             hides_losses: false,
             has_sack: switches.sack,
-            // The short ways are those of Linux.
-            long_way: switches.long_way || switches.segments_per_ack > LINUX_ENOUGH as u32,
+            stamps: switches.timestamps,
+            // The short ways are those of Linux, with timestamps.
+            long_way: switches.long_way
+                || switches.segments_per_ack > LINUX_ENOUGH as u32
+                || !switches.timestamps,
             tells_departures: false,
             echo: None,
             acks_now: false,
@@ -209,6 +220,10 @@ impl Receiver {
             return;
         };
         self.answered_ns = answered_ns;
+        if !self.stamps {
+            self.window_rtt = Some(Box::new(WindowRtt::new(self.window)));
+            return;
+        }
         if least_rtt_ns < compression.long_rtt_ns() {
             let phase_ns = self.clock.next_tick_ns();
             self.rtt = Some(Box::new(ReceiverRtt::new(answered_ns, back_ns, phase_ns)));
@@ -232,11 +247,15 @@ impl Receiver {
         if let Some(rtt) = &mut self.rtt {
             rtt.established(rtt_ns);
         }
+        if let Some(rtt) = &mut self.window_rtt {
+            rtt.established(rtt_ns);
+        }
     }
 
     /// Its segments have so many bytes.
     pub(crate) fn has_segments_of(&mut self, bytes: u32) {
         self.offered = Offered::unlimited(bytes);
+        self.window = most_packets(bytes.into());
     }
 
     /// Never offers more than these segments, 2 or more. It acknowledges half of such a window one by
@@ -246,6 +265,7 @@ impl Receiver {
         self.offered = Offered::at_most(segment_bytes, window * u64::from(segment_bytes));
         let half = u32::try_from(window / 2).unwrap_or(u32::MAX);
         self.max_quick_acks = self.max_quick_acks.min(half);
+        self.window = window;
         self.half_window = window - window / 2;
         // Else two segments are acknowledged before the window has halved.
         self.long_way |= window < 3;
@@ -357,7 +377,7 @@ impl Receiver {
     fn handle_any(&mut self, segment: u64, sent_ns: u64, pushed: bool, last: bool) -> Option<Ack> {
         // `tcp_validate_incoming`: PAWS, then `tcp_sequence`.
         let late = self.ts_recent_ns / NS_PER_MS > sent_ns / NS_PER_MS + TCP_PAWS_WINDOW_MS;
-        if (late || segment + 1 < self.last_ack_sent) && !self.hides_losses {
+        if ((late && self.stamps) || segment + 1 < self.last_ack_sent) && !self.hides_losses {
             return self.discard(segment);
         }
         if let Some(rtt) = &mut self.rtt {

@@ -1,7 +1,7 @@
 //! Segments out of order: what waits for a gap, the SACK blocks that report it, and the compression of
 //! their ACKs (`tcp_data_queue_ofo`, `__tcp_ack_snd_check`).
 
-use super::super::ack::Ack;
+use super::super::ack::{Ack, MOST_SACKS, SACKS_BESIDE_STAMPS};
 use super::super::ranges::near;
 use super::Receiver;
 use ackclock_net::schedule::NEVER;
@@ -107,9 +107,10 @@ impl Receiver {
         }
         self.compressed += 1;
         if self.compressed_at_ns == NEVER {
-            let delay_ns = match &self.rtt {
-                Some(rtt) => compression.delay_ns(rtt.smallest()),
-                None => self.compression_ns.into(),
+            let delay_ns = match (&self.rtt, &self.window_rtt) {
+                (Some(rtt), _) => compression.delay_ns(rtt.smallest()),
+                (None, Some(rtt)) => compression.delay_ns(rtt.smallest()),
+                (None, None) => self.compression_ns.into(),
             };
             self.compressed_at_ns = self.clock.now_ns() + delay_ns + compression.slack_ns();
         }
@@ -122,7 +123,11 @@ impl Receiver {
         let duplicate = reported.map(|bits| near(self.rcv_nxt, bits));
         let duplicate = duplicate.map(|segment| (segment, segment + 1));
         let known = self.sacks.known().filter(|_| self.has_sack);
-        let blocks = duplicate.into_iter().chain(known);
+        let most = match self.stamps {
+            true => SACKS_BESIDE_STAMPS,
+            false => MOST_SACKS,
+        };
+        let blocks = duplicate.into_iter().chain(known).take(most);
         ack.with_sacks(blocks, duplicate.is_some())
     }
 }

@@ -44,7 +44,7 @@ pub(in crate::tcp) struct Delivery {
     pub last_sent_ns: u64,
     /// A retransmission after this time is too young to be what this ACK answers.
     pub youngest_ns: u64,
-    /// The timestamp echo. Neither is a retransmission of a later millisecond that the ACK
+    /// The timestamp echo; `u64::MAX`: none. Neither is a retransmission of a later millisecond that the ACK
     /// acknowledges.
     pub echo_ns: u64,
 }
