@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from ackclock import Bottleneck, Flow, Scenario
+from ackclock import Bottleneck, Flow, Scenario, run, vlinux
 from ackclock.studies.diverge import diverge
 from common import ROOT
 from virtual import scenario
@@ -61,3 +61,15 @@ def test_chosen_packets_are_lost(numbers, times):
     at = 499 * 1448
     has = (pl.col("from_bytes") <= at) & (pl.col("to_bytes") > at)
     assert len(found.simulated.filter(pl.col("kind") == "data", has)) == times
+
+
+def test_a_sample_is_behind_all_packets_of_its_instant():
+    """Of a recorded link many arrive at whole ms, as samples are taken."""
+    each = Scenario.from_toml(ROOT / "examples" / "cellular.toml")
+    ours, linux = (of(each.replace(jitter="0s", duration="10s")) for of in (run, vlinux.run))
+    assert linux.flows.equals(ours.flows)
+    # Beside these the simulator has a row for each event.
+    last = ours.samples.unique("time_us", keep="last").join(linux.samples, on="time_us")
+    assert len(last) == 100
+    for column in ("delivered_bytes", "srtt_us", "cwnd_packets", "in_flight_packets"):
+        assert last[column].to_list() == last[f"{column}_right"].to_list(), column

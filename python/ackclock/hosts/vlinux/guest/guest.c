@@ -182,6 +182,28 @@ static int load(const char *path, const char *parameters)
 	return 0;
 }
 
+/* All that packets do in an instant is before all that processes do in it. */
+static void put_packets_first(void)
+{
+	struct sched_param first = { .sched_priority = 2 }, second = { .sched_priority = 1 };
+	char path[NAME], name[NAME];
+	int pid = 0, found = 0;
+
+	while (!found && ++pid < 1000) {
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		file = fopen(path, "re");
+		if (!file)
+			continue;
+		found = fscanf(file, "%63s", name) == 1 && !strcmp(name, "ksoftirqd/0");
+		fclose(file);
+	}
+	/* One that the scheduler shares time with would be first at each whole second. */
+	if (!found || sched_setscheduler(pid, SCHED_FIFO, &first) || sched_setscheduler(0, SCHED_FIFO, &second))
+		die("ksoftirqd");
+}
+
 static int run(const char *plan, const char *directory)
 {
 	struct rlimit files = { 1 << 20, 1 << 20 };
@@ -192,6 +214,7 @@ static int run(const char *plan, const char *directory)
 	setrlimit(RLIMIT_NOFILE, &files);
 	signal(SIGPIPE, SIG_IGN);
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	put_packets_first();
 	home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	epoll = epoll_create1(EPOLL_CLOEXEC);
 	timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
