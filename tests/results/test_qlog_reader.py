@@ -25,8 +25,13 @@ def log(path, events, *, sequence=True, **common):
     return path
 
 
-def tables(path, duration_s=1, **keys):
-    of = {"mss_bytes": MSS, "duration_us": duration_s * 1_000_000, "interval_us": 100_000} | keys
+def tables(path, duration_s=1):
+    of = {
+        "mss_bytes": MSS,
+        "duration_us": duration_s * 1_000_000,
+        "interval_us": 100_000,
+        "rtt_us": 40_000,
+    }
     return read(path, **of)
 
 
@@ -242,3 +247,27 @@ def test_what_takes_no_log(command, ackclock):
     assert done.returncode == 1
     assert "aioquic.qlog CASE` judges" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_log_of_quinn(tmp_path):
+    """Of quinn 0.11: RTTs in s, the length in the header, and another ID after the handshake."""
+    path = tmp_path / "q.sqlog"
+    first = {"min_rtt": 0.333, "smoothed_rtt": 0.333, "congestion_window": 12000}
+    rows = [
+        (0.6, "packet_sent", {"header": {"packet_number": 0, "length": 1200}}, "cc06915c"),
+        (0.6, "metrics_updated", first | {"ssthresh": 18446744073709551615}, "cc06915c"),
+        (41.9, "metrics_updated", {"min_rtt": 0.0403, "smoothed_rtt": 0.0403}, "fc20a26e"),
+        (50, "packet_sent", {"header": {"packet_number": 7, "length": 1452}}, "fc20a26e"),
+        (51, "packet_sent", {"header": {"packet_number": 8, "length": 1452}}, "fc20a26e"),
+        (800, "metrics_updated", {"smoothed_rtt": 0.0714}, "fc20a26e"),
+        (990, "packet_sent", {"header": {"packet_number": 9, "length": 1452}}, "fc20a26e"),
+    ]
+    records = [{"qlog_version": "0.3", "trace": {"configuration": {"time_offset": 0.0}}}]
+    records += [
+        {"time": at, "name": f"recovery:{name}", "data": data, "group_id": group}
+        for at, name, data, group in rows
+    ]
+    path.write_text("".join(f"\x1e{json.dumps(each)}\n" for each in records))
+    samples = tables(path).samples
+    assert samples["cwnd_packets"].unique().to_list() == [8]
+    assert samples["srtt_us"].unique().sort().to_list() == [40_000 + 300, 71_400]

@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ FIELDS = {
     **dict.fromkeys(("event", "event_type"), "name"),
 }
 #: Length of a packet that was sent: members of its data.
-LENGTHS = (("raw", "length"), ("header", "packet_size"), ("packet_size",))
+LENGTHS = (("raw", "length"), ("header", "packet_size"), ("header", "length"), ("packet_size",))
 
 Row = dict[str, Any]
 
@@ -56,8 +57,8 @@ class _Trace:
     """A flow, event after event."""
 
     mss_bytes: int
-    #: Of a ms: that of its times.
-    unit: float = 1.0
+    #: The ms of a unit of its RTTs.
+    rtt_unit: float = 1.0
     #: What is known, and each time at which that changed.
     now: Row = field(default_factory=dict)
     times_us: list[int] = field(default_factory=list)
@@ -102,7 +103,7 @@ class _Trace:
                 self.now[column] = min(packets, INFINITE)
         for member, column in TIMES.items():
             if member in data:
-                self.now[column] = round(_number(data, member) * self.unit * 1e3)
+                self.now[column] = round(_number(data, member) * self.rtt_unit * 1e3)
         ours = data.get("ackclock", {})
         self.now |= {key: round(_number(ours, key)) for key in OURS if key in ours}
         if "ca_state" in ours:
@@ -168,7 +169,7 @@ class Log:
     is_guest: bool
 
 
-def read(path: Path, *, mss_bytes: int, duration_us: int, interval_us: int) -> Log:
+def read(path: Path, *, mss_bytes: int, duration_us: int, interval_us: int, rtt_us: int) -> Log:
     """Reads the log of a path on which a run takes so long, with samples of this interval.
 
     Windows are packets of `mss_bytes`, or of the log's own `max_datagram_size`, or of the length
@@ -180,7 +181,8 @@ def read(path: Path, *, mss_bytes: int, duration_us: int, interval_us: int) -> L
         unit = _unit(path, head)
         common = _common(head)
         is_quic = "TCP" not in str(common.get("protocol_type"))
-        trace = _Trace(_packet_bytes(logged) or mss_bytes, unit, is_quic=is_quic)
+        rtt_unit = unit * (1000 if _has_seconds(logged, rtt_us / 1000 / unit) else 1)
+        trace = _Trace(_packet_bytes(logged) or mss_bytes, rtt_unit, is_quic=is_quic)
         for where, time_us, event in _ordered(path, head, unit, logged, duration_us):
             if time_us > duration_us:
                 trace.end_us = time_us
@@ -274,6 +276,14 @@ def _packet_bytes(events: list[tuple[str, Row]]) -> int | None:
     return said or next((size for size, _ in sizes.most_common(1)), None)
 
 
+def _has_seconds(events: list[tuple[str, Row]], rtt: float) -> bool:
+    """Whether its RTTs are in s, as those of quinn: most are then far below that of the path."""
+    known = [event.get("data") for _, event in events]
+    of = (each.get("smoothed_rtt") for each in known if isinstance(each, dict))
+    rtts = sorted(each for each in of if isinstance(each, (int, float)))
+    return bool(rtts) and rtts[len(rtts) // 2] < rtt / 20
+
+
 def _ordered(
     path: Path, head: Row, unit: float, events: list[tuple[str, Row]], duration_us: int
 ) -> Iterator[tuple[str, int, Row]]:
@@ -301,9 +311,16 @@ def _ordered(
 
 
 def _connections(path: Path) -> Iterator[tuple[Row, list[tuple[str, Row]]]]:
-    """The traces; one whose events name several groups, as of a server, has a connection each."""
+    """The traces. One whose events name several groups in turn has a connection each.
+
+    A group that follows another is the same connection with a new ID, as after a handshake.
+    """
     for head, events in _traces(path):
         groups: dict[str, list[tuple[str, Row]]] = {}
+        turns = [each for each, _ in groupby(str(event.get("group_id")) for _, event in events)]
+        if len(turns) == len(set(turns)):
+            yield head, events
+            continue
         for where, event in events:
             groups.setdefault(str(event.get("group_id")), []).append((where, event))
         for group in groups.values():

@@ -79,6 +79,7 @@ class Seen:
             mss_bytes=measures.mss_bytes(resolved, resolved["flows"][0]),
             duration_us=resolved["duration_ns"] // 1000,
             interval_us=resolved["sample_interval_ns"] // 1000,
+            rtt_us=resolved["flows"][0]["rtt_ns"] // 1000,
         )
         frames = {"samples": log.samples, "events": log.events}
         lacking = tables.TABLES.keys() - frames.keys()
