@@ -29,6 +29,10 @@ REFUSED = {
         }
     },
     "bottleneck.queue": {"bottleneck": {"rate": "20mbit", "buffer": "1bdp", "queue": "dualpi2"}},
+    "bottleneck.queue.threshold_packets": {
+        "bottleneck": {"rate": "20mbit", "buffer": "1bdp", "queue": "step"},
+        "flows": (Flow(algorithm="dctcp", mss=1000),),
+    },
     "bottleneck.limit_packets": {
         "bottleneck": {"rate": "20mbit", "buffer": "50packets", "limit_packets": 51}
     },

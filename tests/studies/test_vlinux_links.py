@@ -63,6 +63,16 @@ def test_chosen_packets_are_lost(numbers, times):
     assert len(found.simulated.filter(pl.col("kind") == "data", has)) == times
 
 
+@pytest.mark.parametrize("threshold", ["threshold_packets=20", "threshold=1ms"])
+def test_step_marking(threshold):
+    """Each packet of the example, whose link is a bucket here, and whose ACKs never tie."""
+    each = Scenario.from_toml(ROOT / "examples" / "dctcp.toml")
+    each = each.replace(duration="4s", rtt="10.0173ms").assign("bottleneck.burst=1600B")
+    found = diverge(each.assign(f"bottleneck.queue.{threshold}"))
+    assert found.first is found.state is None
+    assert len(found.simulated) > 30_000
+
+
 def test_a_sample_is_behind_all_packets_of_its_instant():
     """Of a recorded link many arrive at whole ms, as samples are taken."""
     each = Scenario.from_toml(ROOT / "examples" / "cellular.toml")

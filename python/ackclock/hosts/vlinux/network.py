@@ -29,6 +29,8 @@ SOCKET_BYTES = 1 << 30
 #: up to a multiple of 8 ms.
 BEFORE_NS = -504_000_000
 NEVER_NS = 2**63 - 1
+#: A target that no sojourn time reaches, so that CoDel only marks.
+NEVER_TARGET_NS = 1_000 * 10**9
 HUB = "hub"
 #: What is at the other end of each device.
 NEIGHBOUR = "10.254.0.1"
@@ -99,6 +101,14 @@ def kind_of(link: Link) -> str:
     return next(iter(_queue(link)))
 
 
+def qdisc_of(link: Link) -> str:
+    """Which of Linux's it is."""
+    kind, of = kind_of(link), _queue(link)
+    if kind != "step":
+        return kind
+    return "codel" if of["step"]["threshold_ns"] else "red"
+
+
 def is_own(link: Link) -> bool:
     """Whether `guest/link.c` makes it, for Linux has none: recorded, or dead at times."""
     return bool(link.get("trace_ms")) or any(not at["rate_bps"] for at in link.get("rate_at", ()))
@@ -119,6 +129,17 @@ def _queue(link: Link) -> Mapping[str, Any]:
     """Kind → parameters."""
     queue = link.get("queue", "drop_tail")
     return {queue: {}} if isinstance(queue, str) else queue
+
+
+def _as_linux(link: Link) -> tuple[str, Mapping[str, Any]]:
+    """What tc makes of the queue of a link, and its parameters."""
+    kind, of = kind_of(link), _queue(link)[kind_of(link)]
+    if kind != "step":
+        return kind, of
+    if qdisc_of(link) == "red":  # which the guest makes
+        return "drop_tail", {}
+    never = {"target_ns": NEVER_TARGET_NS, "interval_ns": NEVER_TARGET_NS, "ecn": True}
+    return "codel", never | {"more": f" ce_threshold {of['threshold_ns'] // 1000}us"}
 
 
 def queue_device(number: int) -> str:
@@ -228,6 +249,9 @@ class Network:
                 device = queue_device(number)
                 yield BEFORE_NS, _tc(f"qdisc del dev {device} parent 1:1")
                 yield BEFORE_NS, _tc(f"qdisc add dev {device} {child}")
+            if kind_of(link) == "step" and qdisc_of(link) == "red":
+                yield BEFORE_NS, _tc(f"qdisc del dev {queue_device(number)} parent 1:1")
+                yield BEFORE_NS, f"ip netns exec {HUB} ./guest step {self._step(number, link)}"
             if kind_of(link) == "dualpi2":
                 update_ns = link["queue"]["dualpi2"]["update_ns"]
                 at_ns = BEFORE_NS // update_ns * update_ns
@@ -381,7 +405,7 @@ class Network:
 
     def _qdiscs(self, link: Link) -> list[str]:
         """The queue of a link and its rate."""
-        (kind, of), *_ = _queue(link).items()
+        kind, of = _as_linux(link)
         buffer, rate_bps = link["buffer"], link["rate_bps"]
         if self._is_wire(link):
             limit, late = self._packets(buffer), ""
@@ -398,7 +422,7 @@ class Network:
                     child = f"bfifo limit {buffer['bytes']}"
             case "codel":
                 child = f"codel limit {limit} target {us['target_ns']} "
-                child += f"interval {us['interval_ns']} {ecn}"
+                child += f"interval {us['interval_ns']} {ecn}{of.get('more', '')}"
             case "fq_codel":
                 child = f"fq_codel limit {limit} flows 1024 quantum {of['quantum_bytes']} "
                 child += f"memory_limit 1gb target {us['target_ns']} "
@@ -418,6 +442,11 @@ class Network:
                 child = self._red(of, limit, rate_bps)
         root = f"root {_STAB} handle 1: wire" if is_own(link) else self._tbf(link, rate_bps)
         return [root, f"parent 1:1 handle 10: {child}"]
+
+    def _step(self, number: int, link: Link) -> str:
+        """Its device, its limit and its threshold in bytes of full packets."""
+        limit, threshold = self._packets(link["buffer"]), link["queue"]["step"]["threshold_packets"]
+        return f"{queue_device(number)} {limit * self._wire_bytes} {threshold * self._wire_bytes}"
 
     def _dualpi2(self, number: int, link: Link) -> str:
         """Its device, and the numbers that the guest gives it."""

@@ -10,7 +10,7 @@ from typing import Any
 from ackclock import _core
 from ackclock.base.errors import AckclockError
 from ackclock.hosts.vlinux import sources
-from ackclock.hosts.vlinux.network import HUB, Network, is_own, kind_of, queue_device
+from ackclock.hosts.vlinux.network import HUB, Network, is_own, kind_of, qdisc_of, queue_device
 from ackclock.hosts.vlinux.sources import SERIES
 from ackclock.results import measures
 from ackclock.scenario.scenario import KERNEL
@@ -61,8 +61,7 @@ def profiles(series: str) -> tuple[str, ...]:
 def check(canonical: Mapping[str, Any], series: str = SERIES) -> None:
     """Raises `AckclockError` at the first field that the virtual Linux cannot honour."""
     linux, is_new = f"Linux {series}", sources.version(series) >= ACCURATE
-    no_qdisc = {"step": "Linux has no such qdisc"}
-    no_qdisc |= {} if is_new else {"dualpi2": f"{linux} has no such qdisc; use --on vlinux:7.3"}
+    no_qdisc = {} if is_new else {"dualpi2": f"{linux} has no such qdisc; use --on vlinux:7.3"}
     profile = canonical["profile"]
     mine = profile if profile in profiles(series) else profiles(series)[-1]
     only: dict[str, tuple[Any, Any, str]] = {
@@ -87,7 +86,7 @@ def check(canonical: Mapping[str, Any], series: str = SERIES) -> None:
             ),
             f"{name}tick": (link.get("tick_ns", 0), 0, "Linux has no such qdisc"),
         }
-        only |= _of_own(name, link)
+        only |= _of_own(name, link) | _of_step(name, link, canonical)
         if kind in no_qdisc:
             only[f"{name}queue"] = (kind, None, no_qdisc[kind])
         if kind == "red":
@@ -162,6 +161,25 @@ def _of_own(name: str, link: Mapping[str, Any]) -> dict[str, tuple[Any, Any, str
     return {f"{name}burst": (link.get("burst_bytes", 0), 0, "a rate of 0 has none there")}
 
 
+def _of_step(
+    name: str, link: Mapping[str, Any], canonical: Mapping[str, Any]
+) -> dict[str, tuple[Any, Any, str]]:
+    """What packets must be that are counted as bytes."""
+    if kind_of(link) != "step" or qdisc_of(link) != "red" or not _differ_in_size(canonical):
+        return {}
+    threshold = link["queue"]["step"]["threshold_packets"]
+    why = "its RED counts bytes, and these packets differ in size"
+    return {f"{name}queue.threshold_packets": (threshold, None, why)}
+
+
+def _differ_in_size(canonical: Mapping[str, Any]) -> bool:
+    """Whether queues have full packets of another size than the scenario's, or ACKs."""
+    flows = [flow for _, flow in _sources(canonical)]
+    acks = any(flow.get("back") or flow["direction"] == "reverse" for flow in flows)
+    kept = {(flow.get("mss_bytes"), flow.get("timestamps", True)) for flow in flows}
+    return acks or kept != {(None, True)}
+
+
 def _limit(link: Mapping[str, Any]) -> int | None:
     """A limit of queue and delay that is not netem's own."""
     limit: int | None = link.get("limit_packets")
@@ -197,7 +215,7 @@ def make(
         "common {} {}".format(*common_ns),
         *(
             f"queue {HUB} {queue_device(number)} {'-' if kind == 'drop_tail' else kind}"
-            for number, kind in enumerate(queues, 1)
+            for number, kind in enumerate(map(qdisc_of, network.links), 1)
         ),
     ]
     for number, (flow, start_ns) in enumerate(zip(canonical["flows"], starts_ns, strict=True), 1):

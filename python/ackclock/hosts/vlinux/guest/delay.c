@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * What tc of iproute2 6.1 cannot set up: a netem that delays by whole nanoseconds (it sends 64 ns at a
- * time), and DualPI2.
+ * time), DualPI2, and a RED of the queue itself, which has one threshold.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -113,5 +113,30 @@ int set_dualpi2(const char *device, char **numbers)
 		value = strtoul(numbers[i], NULL, 10);
 		put(&request, fields[i].type, &value, fields[i].size);
 	}
+	return ask(&request, options, device);
+}
+
+/*
+ * Gives the bucket of a device a RED that marks each packet which finds more than so many bytes, and no
+ * other. It drops what finds no room in `limit` bytes.
+ */
+int set_step(const char *device, uint32_t limit, uint32_t threshold)
+{
+	/* The average is the queue, also after an idle time (`Wlog`, and the table of shifts). */
+	struct tc_red_qopt usual = {
+		.limit = limit,
+		.qth_min = threshold + 1,
+		.qth_max = threshold + 1,
+	};
+	uint32_t set = TC_RED_ECN | TC_RED_NODROP;
+	struct nla_bitfield32 flags = { .value = set, .selector = set };
+	struct request request = qdisc(device, TC_H_MAKE(1 << 16, 1), 0x10 << 16, "red");
+	struct rtattr *options = put(&request, TCA_OPTIONS | NLA_F_NESTED, NULL, 0);
+	unsigned char shifts[256];
+
+	memset(shifts, 31, sizeof(shifts));
+	put(&request, TCA_RED_PARMS, &usual, sizeof(usual));
+	put(&request, TCA_RED_STAB, shifts, sizeof(shifts));
+	put(&request, TCA_RED_FLAGS, &flags, sizeof(flags));
 	return ask(&request, options, device);
 }

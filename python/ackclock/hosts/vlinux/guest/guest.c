@@ -6,6 +6,7 @@
  *	guest load MODULE PARAMETERS	as insmod does
  *	guest delay DEVICE NS		what leaves at the device is late
  *	guest dualpi2 DEVICE NUMBERS	a queue below the bucket of the device
+ *	guest step DEVICE LIMIT BYTES	one that marks above so many
  *	guest off			ends the machine
  *
  * PLAN has one line per thing, in any order; times are ns from the start of the run:
@@ -292,6 +293,8 @@ int main(int argc, char **argv)
 		return set_delay(argv[2], strtoll(argv[3], NULL, 10));
 	if (argc == 3 + DUALPI2_NUMBERS && !strcmp(argv[1], "dualpi2"))
 		return set_dualpi2(argv[2], argv + 3);
+	if (argc == 5 && !strcmp(argv[1], "step"))
+		return set_step(argv[2], strtoul(argv[3], NULL, 10), strtoul(argv[4], NULL, 10));
 	if (argc == 2 && !strcmp(argv[1], "off"))
 		return reboot(RB_POWER_OFF);
 	return 2;

@@ -110,6 +110,7 @@ void copy(const char *from, FILE *to);
 /* In delay.c. */
 int set_delay(const char *device, int64_t delay_ns);
 #define DUALPI2_NUMBERS 8
+int set_step(const char *device, uint32_t limit, uint32_t threshold);
 int set_dualpi2(const char *device, char **numbers);
 
 #endif
