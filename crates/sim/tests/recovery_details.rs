@@ -198,6 +198,21 @@ fn a_lost_first_segment_ends_the_quick_acks() {
     assert_eq!(answers(&[13, 14, 15, 16]), [true, true, false, false]);
 }
 
+/// The first segment comes again longer than a timeout after one behind it: 16 quick ACKs, and the window
+/// that grows makes them 17.
+#[test]
+fn a_late_first_segment_begins_the_quick_acks() {
+    let linux_6 = Profile::Linux6;
+    let kernel = Kernel::of(linux_6);
+    let clock = kernel.clock(1000, 0);
+    let mut receiver = Receiver::new(&kernel, &Switches::usual(linux_6), clock, RTT);
+    assert!(receiver.handle_segment(RTT, 1, 1, false, false).is_some());
+    let mut arrives = |k| receiver.handle_segment(S + k, k, k, false, false).is_some();
+    assert!(arrives(0));
+    let quick = (2..=20).take_while(|&k| arrives(k)).count();
+    assert_eq!(quick, 16);
+}
+
 /// A SYN's answer is on its way longer than the first timeout: it is waited for all the same.
 #[test]
 fn a_retried_syn_keeps_its_answer() {

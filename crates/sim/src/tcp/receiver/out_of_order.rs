@@ -27,9 +27,10 @@ impl Receiver {
             self.duplicate = Some(segment as u32);
             self.enter_quick_ack_mode(self.max_quick_acks);
         } else if segment == self.rcv_nxt {
-            self.grow_window();
+            let is_first = self.rcv_nxt == 0;
             self.rcv_nxt += 1;
             self.data_received(pushed);
+            self.grow_window(is_first);
             if let Some((start, end)) = self.out_of_order.first() {
                 if start == self.rcv_nxt {
                     self.rcv_nxt = end;
@@ -44,7 +45,7 @@ impl Receiver {
             }
         } else {
             self.check_ce();
-            self.grow_window();
+            self.grow_window(self.rcv_nxt == 0);
             let mut new = false;
             self.out_of_order
                 .insert((segment, segment + 1), |_| new = true);
@@ -78,11 +79,11 @@ impl Receiver {
         Some(self.ack())
     }
 
-    /// `tcp_grow_window`, until the application has read its first data and asked for a smaller window:
-    /// a segment is acknowledged at once. Out-of-order data before the first segment in order then end
+    /// `tcp_grow_window`, until the application has read its `first` data and asked for a smaller window:
+    /// the number of quick ACKs is odd, at least one. Out-of-order data before the first segment in order then end
     /// the quick ACKs of the start before they begin.
-    fn grow_window(&mut self) {
-        if self.rcv_nxt == 0 && self.clamped {
+    fn grow_window(&mut self, first: bool) {
+        if first && self.clamped {
             self.quick_acks |= 1;
         }
     }
