@@ -6,11 +6,21 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from ackclock import AckclockError
-from ackclock.results.qlog_reader import read
+from ackclock import AckclockError, Scenario, run
+from ackclock.results.metrics import throughput_bps
+from ackclock.results.qlog_reader import as_result, read
 
 MSS = 1448
 METRICS = "quic:recovery_metrics_updated"
+LINK = """
+duration = "2s"
+rtt = "40ms"
+[bottleneck]
+rate = "10mbit"
+buffer = "1bdp"
+[[flow]]
+algorithm = "cubic"
+"""
 
 
 def log(path, events, *, sequence=True, **common):
@@ -241,9 +251,30 @@ def test_connections_of_one_log(tmp_path):
     assert last["ssthresh_packets"].to_list() == [0x7FFFFFFF] * 2
 
 
-@pytest.mark.parametrize("command", ["plot", "explain"])
-def test_what_takes_no_log(command, ackclock):
-    done = ackclock(command, Path(__file__).with_name("aioquic.qlog"))
+def test_a_log_is_drawn(tmp_path, ackclock):
+    """A bulk transfer: 10 packets of 1200 bytes every 10 ms, of which one is lost."""
+    events = [(0, METRICS, {"congestion_window": 12_000, "smoothed_rtt": 40})]
+    for at in range(0, 2000, 10):
+        events += [(at, "quic:packet_sent", {"raw": {"length": 1200}})] * 10
+        events += [(at, METRICS, {"bytes_in_flight": 12_000})]
+    events += [(1000, "recovery:packet_lost", {}), (1000, METRICS, {"congestion_window": 8_400})]
+    result = as_result(log(tmp_path / "a.sqlog", events))
+    (flow,) = result.flows.iter_rows(named=True)
+    assert flow["delivered_bytes"] == 1200 * (2000 - 10 - 1)
+    assert (flow["recoveries"], flow["completed_us"]) == (1, 0)
+    rates = throughput_bps(result, [0.5, 0.9])
+    assert rates.tolist() == [[pytest.approx(9.6e6, rel=0.03)]]
+    run(Scenario.from_text(LINK, source="s.toml")).save(tmp_path / "sim")
+    done = ackclock("plot", tmp_path / "sim", tmp_path / "a.sqlog", "-o", tmp_path / "both.png")
+    assert done.returncode == 0, done.stderr
+    done = ackclock("plot", tmp_path / "a.sqlog", "-o", tmp_path / "one.png")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "one.png").stat().st_size > 10_000
+    assert "add -o FILE.png" in ackclock("plot", tmp_path / "a.sqlog").stderr
+
+
+def test_what_takes_no_log(ackclock):
+    done = ackclock("explain", Path(__file__).with_name("aioquic.qlog"))
     assert done.returncode == 1
     assert "aioquic.qlog CASE` judges" in done.stderr
     assert done.stderr.count("\n") == 1

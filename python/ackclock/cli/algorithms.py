@@ -235,9 +235,9 @@ def _load(directory: Path) -> "Result":
             "what it shows"
         )
     if directory.is_file() and directory.suffix in (".qlog", ".sqlog"):
-        raise AckclockError(
-            f"{directory}: qvis draws a qlog; `ackclock conform {directory} CASE` judges it"
-        )
+        from ackclock.results.qlog_reader import as_result  # noqa: PLC0415 (only this needs it)
+
+        return as_result(directory)
     if not (directory / "manifest.json").exists():
         command = f"{directory} -o DIR" if directory.is_file() else f"SCENARIO -o {directory}"
         raise AckclockError(
@@ -249,7 +249,8 @@ def _load(directory: Path) -> "Result":
 @app.command("plot", rich_help_panel=SCENARIOS)
 def plot_command(
     directories: Annotated[
-        list[Path], typer.Argument(help="Directory that `ackclock run -o` wrote.", metavar="DIR…")
+        list[Path],
+        typer.Argument(help="Directory that `ackclock run -o` wrote, or a qlog.", metavar="DIR…"),
     ],
     output: Annotated[
         Path | None,
@@ -271,6 +272,7 @@ def plot_command(
         ackclock plot out/two_cubic --panels cwnd,rtt -o rtt.png
         ackclock run examples/web_traffic.toml -o out/web && ackclock plot out/web --panels fct-cdf
         ackclock plot out/reno out/cubic -o both.png
+        ackclock plot out/quinn my.qlog -o both.png
 
     Without -o: writes overview.png, .svg and .pdf into the run's directory. Signs at the windows
     are losses, timeouts and ECN; lines above the queue are drops and marks.
@@ -291,8 +293,9 @@ def plot_command(
                 )
         if len(directories) > 1 and names != ["cwnd", "throughput", "queue"]:
             raise AckclockError("--panels: of one run only; leave it out, or give one directory")
-        if len(directories) > 1 and not output:
-            raise AckclockError("several runs in one picture: add -o FILE.png")
+        if not output and (len(directories) > 1 or directories[0].is_file()):
+            what = "several runs in one picture" if len(directories) > 1 else f"{directories[0]}"
+            raise AckclockError(f"{what}: add -o FILE.png")
         results = {str(each): _load(each) for each in directories}
         first, *others = results.values()
         if names == ["cwnd", "throughput", "queue"] and first.queues.is_empty():

@@ -438,6 +438,8 @@ _OF_NO_FLOW = {"queue", "delay-cdf", "fct-cdf"}
 
 def title(result: Result) -> str:
     """What ran, in a line: "100mbit, buffer 1bdp, RTT 40ms, seed 1"."""
+    if result.manifest.get("backend") == "qlog":
+        return "a qlog"
     if "bottleneck" not in result.resolved:
         return f"Linux {result.manifest['kernel']}, watched"
     scenario = result.scenario

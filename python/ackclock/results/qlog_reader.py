@@ -13,8 +13,9 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import accumulate, groupby
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import polars as pl
@@ -22,10 +23,14 @@ import polars as pl
 from ackclock.base.errors import AckclockError
 from ackclock.results import tables
 from ackclock.results.qlog import INFINITE, OF_EVENT
+from ackclock.results.result import Result, versions
 
 #: A longer file is not read, bytes.
 MOST_BYTES = 1 << 30
 SUFFIXES = (".qlog", ".sqlog")
+#: To draw a log: a clock that is later began before it (a day); packets of unknown length (RFC
+#: 9000, section 14); samples.
+DAY_US, LEAST_BYTES, SAMPLES = 86_400 * 10**6, 1200, 1000
 #: Member of `metrics_updated` → column; those of windows are bytes, those of times ms.
 WINDOWS = {
     "cwnd": "cwnd_packets",
@@ -46,6 +51,7 @@ FIELDS = {
     **dict.fromkeys(("relative_time", "delta_time"), "time"),
     **dict.fromkeys(("event", "event_type"), "name"),
 }
+INITIAL_RTT_S = 0.333
 #: Length of a packet that was sent: members of its data.
 LENGTHS = (("raw", "length"), ("header", "packet_size"), ("header", "length"), ("packet_size",))
 
@@ -53,7 +59,7 @@ Row = dict[str, Any]
 
 
 @dataclass
-class _Trace:
+class Trace:
     """A flow, event after event."""
 
     mss_bytes: int
@@ -64,6 +70,9 @@ class _Trace:
     times_us: list[int] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     events: list[Row] = field(default_factory=list)
+    #: Bytes of its packets, and those that were not in flight nor lost at each time of `rows`.
+    sent_bytes: int = 0
+    acked_bytes: list[int] = field(default_factory=list)
     #: Losses since the last reduction, and whether they are persistent congestion.
     is_losing: bool = False
     is_persistent: bool = False
@@ -94,6 +103,8 @@ class _Trace:
                 self._keep(time_us)
             case "congestion_state_updated":
                 self._state(time_us, data)
+            case "packet_sent":
+                self.sent_bytes += _length(data) or 0
 
     def _metrics(self, time_us: int, data: Row) -> None:
         before = dict(self.now)
@@ -142,6 +153,8 @@ class _Trace:
     def _keep(self, time_us: int) -> None:
         self.times_us.append(time_us)
         self.rows.append(dict(self.now))
+        gone = self.now.get("in_flight_packets", 0) + self.now.get("lost_packets", 0)
+        self.acked_bytes.append(max(0, self.sent_bytes - gone * self.mss_bytes))
 
     def kinds(self) -> frozenset[str]:
         """The kinds of events that it tells."""
@@ -150,11 +163,15 @@ class _Trace:
         reductions = {"recovery"} if self.has_losses or not self.has_cuts else set()
         return frozenset(reductions) | (OF_STATES if self.has_states else frozenset())
 
+    def places(self, times_us: list[int]) -> list[int]:
+        """The rows of these times, of those in which something was known."""
+        return [place - 1 for at in times_us if (place := bisect_right(self.times_us, at))]
+
     def samples(self, times_us: list[int]) -> Iterator[Row]:
         """What was known at these times."""
-        for time_us in times_us:
-            if place := bisect_right(self.times_us, time_us):
-                yield {"time_us": time_us} | self.rows[place - 1]
+        known = [time_us for time_us in times_us if time_us >= self.times_us[0]]
+        for time_us, place in zip(known, self.places(known), strict=True):
+            yield {"time_us": time_us} | self.rows[place]
 
 
 @dataclass(frozen=True)
@@ -176,28 +193,7 @@ def read(path: Path, *, mss_bytes: int, duration_us: int, interval_us: int, rtt_
     that most packets have. A connection without windows is left out.
     Raises `AckclockError` that names file, event and fix.
     """
-    traces: list[_Trace] = []
-    for head, logged in _connections(path):
-        unit = _unit(path, head)
-        common = _common(head)
-        is_quic = "TCP" not in str(common.get("protocol_type"))
-        rtt_unit = unit * (1000 if _has_seconds(logged, rtt_us / 1000 / unit) else 1)
-        trace = _Trace(_packet_bytes(logged) or mss_bytes, rtt_unit, is_quic=is_quic)
-        for where, time_us, event in _ordered(path, head, unit, logged, duration_us):
-            if time_us > duration_us:
-                trace.end_us = time_us
-                continue
-            try:
-                trace.take(time_us, event["name"], event["data"])
-            except ValueError as error:
-                raise AckclockError(f"{path}: {where}: {error}") from None
-        if "cwnd_packets" in trace.now:
-            traces.append(trace)
-    if not traces:
-        raise AckclockError(
-            f"{path}: has no recovery:metrics_updated with a congestion_window; write the log at "
-            "the sender of the data"
-        )
+    traces = read_traces(path, mss_bytes=mss_bytes, duration_us=duration_us, rtt_us=rtt_us)
     end_us = min(trace.end_us for trace in traces)
     if end_us < 0.95 * duration_us:
         raise AckclockError(
@@ -219,6 +215,113 @@ def read(path: Path, *, mss_bytes: int, duration_us: int, interval_us: int, rtt_
         _table("events", events, told),
         kinds,
         first.is_quic and first.is_ours,
+    )
+
+
+def read_traces(path: Path, *, mss_bytes: int, duration_us: int, rtt_us: int) -> list[Trace]:
+    """The connections of a log that tell a window, as far as a run takes so long; as `read`."""
+    traces: list[Trace] = []
+    for head, logged in _connections(path):
+        unit = _unit(path, head)
+        common = _common(head)
+        is_quic = "TCP" not in str(common.get("protocol_type"))
+        rtt_unit = unit * (1000 if _has_seconds(logged, rtt_us / 1000 / unit) else 1)
+        trace = Trace(_packet_bytes(logged) or mss_bytes, rtt_unit, is_quic=is_quic)
+        for where, time_us, event in _ordered(path, head, unit, logged, duration_us):
+            if time_us > duration_us:
+                trace.end_us = time_us
+                continue
+            try:
+                trace.take(time_us, event["name"], event["data"])
+            except ValueError as error:
+                raise AckclockError(f"{path}: {where}: {error}") from None
+        if "cwnd_packets" in trace.now:
+            traces.append(trace)
+    if not traces:
+        raise AckclockError(
+            f"{path}: has no recovery:metrics_updated with a congestion_window; write the log at "
+            "the sender of the data"
+        )
+    return traces
+
+
+def as_result(path: Path) -> Result:
+    """A log as a result, to draw it: a flow for each connection, with windows, RTT and events.
+
+    The bytes that arrived are those of its packets that are neither in flight nor lost, 0 if the
+    log tells no packets. Raises `AckclockError` that names file, event and fix.
+    """
+    traces = read_traces(path, mss_bytes=LEAST_BYTES, duration_us=DAY_US, rtt_us=0)
+    end_us = max(trace.end_us for trace in traces)
+    if not end_us:
+        raise AckclockError(f"{path}: has one time; write the log of a transfer")
+    interval_us = max(1, end_us // SAMPLES)
+    rows: dict[str, list[dict[str, Any]]] = {"flows": [], "samples": [], "events": []}
+    for flow, trace in enumerate(traces, 1):
+        samples = [{"flow": flow} | row for row in _samples(trace, interval_us)]
+        rows["samples"] += samples
+        rows["events"] += [{"flow": flow} | event for event in trace.events]
+        last = samples[-1]
+        kinds = [event["kind"] for event in trace.events]
+        rows["flows"].append(
+            {
+                "flow": flow,
+                "start_us": trace.times_us[0],
+                "delivered_bytes": last["delivered_bytes"],
+                "common_bytes": last["delivered_bytes"],
+                "recoveries": kinds.count("recovery"),
+                "timeouts": kinds.count("timeout"),
+                "min_rtt_us": last.get("min_rtt_us", 0),
+                "algorithm": path.stem,
+            }
+        )
+    frames = {
+        table: tables.frame(table, _columns(table, rows.get(table, []))) for table in tables.TABLES
+    }
+    manifest = {
+        **versions(),
+        "backend": "qlog",
+        "trace_hash": None,
+        "packets": 0,
+        "wall_time_s": end_us / 1e6,
+        "scenario": {},
+        "resolved": {
+            "duration_ns": 1000 * end_us,
+            "mss_bytes": traces[0].mss_bytes,
+            "header_bytes": 0,
+            "sample_interval_ns": 1000 * interval_us,
+            "flows": [
+                {
+                    "algorithm": path.stem,
+                    "rtt_ns": 1000 * row["min_rtt_us"],
+                    "mss_bytes": trace.mss_bytes,
+                }
+                for row, trace in zip(rows["flows"], traces, strict=True)
+            ],
+            "sessions": [],
+        },
+        "algorithms": {path.stem: {"name": path.stem}},
+    }
+    return Result(**frames, manifest=manifest)
+
+
+def _samples(trace: Trace, interval_us: int) -> list[dict[str, Any]]:
+    acked = [*accumulate(trace.acked_bytes, max)]
+    times_us = range(0, trace.end_us + 1, interval_us)
+    found = []
+    for row, at in zip(trace.samples([*times_us]), trace.places([*times_us]), strict=True):
+        packets = acked[at] // trace.mss_bytes
+        found.append({"delivered_bytes": acked[at], "delivered_packets": packets} | row)
+    return found
+
+
+def _columns(table: str, rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """The columns of a table; what a log does not tell is 0, or the first of the names."""
+    ordered = sorted(rows, key=lambda row: row.get("time_us", 0))
+    return (
+        {name: [row.get(name, 0) for row in ordered] for name in tables.schema(table)}
+        if rows
+        else {}
     )
 
 
@@ -266,22 +369,31 @@ def _packet_bytes(events: list[tuple[str, Row]]) -> int | None:
                 value = data.get("max_datagram_size")
                 said = value if isinstance(value, int) and value > 0 else said
             case "packet_sent":
-                for members in LENGTHS:
-                    value = data
-                    for member in members:
-                        value = value.get(member) if isinstance(value, dict) else None
-                    if isinstance(value, int) and value > 0:
-                        sizes[value] += 1
-                        break
+                if size := _length(data):
+                    sizes[size] += 1
     return said or next((size for size, _ in sizes.most_common(1)), None)
 
 
 def _has_seconds(events: list[tuple[str, Row]], rtt: float) -> bool:
-    """Whether its RTTs are in s, as those of quinn: most are then far below that of the path."""
+    """Whether its RTTs are in s, as those of quinn: most are then far below that of the path.
+
+    Or the first one is RFC 9002's initial RTT of 0.333 s.
+    """
     known = [event.get("data") for _, event in events]
     of = (each.get("smoothed_rtt") for each in known if isinstance(each, dict))
-    rtts = sorted(each for each in of if isinstance(each, (int, float)))
-    return bool(rtts) and rtts[len(rtts) // 2] < rtt / 20
+    rtts = [each for each in of if isinstance(each, (int, float))]
+    return bool(rtts) and (rtts[0] == INITIAL_RTT_S or median(rtts) < rtt / 20)
+
+
+def _length(data: Row) -> int | None:
+    """The bytes of a packet that was sent."""
+    for members in LENGTHS:
+        value: Any = data
+        for member in members:
+            value = value.get(member) if isinstance(value, dict) else None
+        if isinstance(value, int) and value > 0:
+            return value
+    return None
 
 
 def _ordered(
