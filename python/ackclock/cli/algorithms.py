@@ -226,6 +226,10 @@ def _is_of_a_paper(name: str) -> bool:
     return name.partition("/")[0] in {each.partition("/")[0] for each in papers.names()}
 
 
+def _is_qlog(path: Path) -> bool:
+    return path.suffix in (".qlog", ".sqlog") and path.is_file()
+
+
 def _load(directory: Path) -> "Result":
     from ackclock import Result  # noqa: PLC0415 (slow to import)
 
@@ -234,7 +238,7 @@ def _load(directory: Path) -> "Result":
             f"{directory}: a capture shows no window to draw; `ackclock explain {directory}` tells "
             "what it shows"
         )
-    if directory.is_file() and directory.suffix in (".qlog", ".sqlog"):
+    if _is_qlog(directory):
         from ackclock.results.qlog_reader import as_result  # noqa: PLC0415 (only this needs it)
 
         return as_result(directory)
@@ -293,7 +297,7 @@ def plot_command(
                 )
         if len(directories) > 1 and names != ["cwnd", "throughput", "queue"]:
             raise AckclockError("--panels: of one run only; leave it out, or give one directory")
-        if not output and (len(directories) > 1 or directories[0].is_file()):
+        if not output and (len(directories) > 1 or _is_qlog(directories[0])):
             what = "several runs in one picture" if len(directories) > 1 else f"{directories[0]}"
             raise AckclockError(f"{what}: add -o FILE.png")
         results = {str(each): _load(each) for each in directories}
