@@ -119,6 +119,37 @@ def test_without_timestamps(name):
     equal_packets(scenario(*flows, jitter="0s", duration="8s", rtt="40ms", bottleneck=link))
 
 
+#: Flows without RACK, and what their link does.
+WITHOUT_RACK = {
+    "beside RACK": ([{}, {"rack": True, "start": "300ms"}], "20packets", {}),
+    "lost again": ([{"algorithm": "bbr", "send_buffer": "8MB"}], "20packets", {}),
+    "reordering": (
+        [{"size": "3MB"}, {"algorithm": "reno", "size": "3MB", "rtt": "20ms"}],
+        "100packets",
+        {"reorder": {"p": 0.01, "delay": "5ms"}},
+    ),
+    "losses by chance": (
+        [{"algorithm": "reno"}, {"rtt": "20ms", "timestamps": False, "start": "1s"}],
+        "100packets",
+        {"loss": 0.01},
+    ),
+    "an outage": (
+        [{}, {"algorithm": "reno", "rtt": "20ms", "tlp": False}],
+        "40packets",
+        {"loss_at": [{"time": "3s", "p": 1.0}, {"time": "3030ms", "p": 0.0}]},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_RACK)
+def test_without_rack(name):
+    """The same packets: SACKed segments count, and only a timeout finds what is lost again."""
+    flows, buffer, link = WITHOUT_RACK[name]
+    flows = [Flow(**{"algorithm": "cubic", "rack": False} | flow) for flow in flows]
+    link = {"rate": "20mbit", "buffer": buffer} | link
+    equal_packets(scenario(*flows, jitter="0s", duration="8s", rtt="40ms", bottleneck=link))
+
+
 def test_without_tail_loss_probes():
     """The same packets: what is lost at the end waits for the timeout."""
     sizes = {f"{14 + 9 * n}kB": f"{700 * n}ms" for n in range(1, 6)}

@@ -106,7 +106,7 @@ impl<T: Default, S: DerefMut<Target = [T]> + FromIterator<T>> Ring<T, S> {
     }
 
     /// The elements, from the oldest on.
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         (0..self.len()).filter_map(|place| self.get(place))
     }
 

@@ -101,6 +101,7 @@ fn flows() -> impl Strategy<Value = Flow> {
                 proptest::bool::weighted(0.8),
                 proptest::bool::weighted(0.8),
                 proptest::bool::weighted(0.8),
+                proptest::bool::weighted(0.8),
             ),
         ),
         prop_oneof![
@@ -120,7 +121,7 @@ fn flows() -> impl Strategy<Value = Flow> {
                 window,
                 buffer,
                 ssthresh,
-                (direction, writes, initcwnd, max_pacing_rate_bps, (sack, tlp, timestamps)),
+                (direction, writes, initcwnd, max_pacing_rate_bps, (sack, rack, tlp, timestamps)),
                 ecn,
             )| Flow {
                 direction,
@@ -134,6 +135,7 @@ fn flows() -> impl Strategy<Value = Flow> {
                 mss_bytes: initcwnd.map(|packets| 1448 - 11 * packets),
                 max_pacing_rate_bps,
                 sack,
+                rack,
                 tlp,
                 timestamps,
                 receive_window_bytes: window,
@@ -404,7 +406,8 @@ fn scenarios_on_a_dumbbell() -> impl Strategy<Value = Scenario> {
                 for flow in flows.iter_mut().chain(in_sessions) {
                     if profile != Profile::Linux6 {
                         flow.ecn = EcnMode::Off;
-                        (flow.sack, flow.tlp, flow.timestamps) = (true, true, true);
+                        (flow.sack, flow.rack, flow.tlp, flow.timestamps) =
+                            (true, true, true, true);
                     }
                     let needs_6 =
                         ["dctcp", "bbr", "bbr3", "copa"].contains(&flow.algorithm.as_str());

@@ -132,6 +132,12 @@ class Flow(Model):
         description="Whether both hosts use SACK (RFC 2018; `tcp_sack` of today's Linux); else "
         "NewReno (RFC 6582).",
     )
+    rack: Annotated[bool, Strict()] = Field(
+        True,
+        description="Whether time tells what is lost (RACK; `tcp_recovery` of today's Linux); "
+        "else three SACKed segments above it do (RFC 6675), or as many as the path "
+        "reorders.",
+    )
     tlp: Annotated[bool, Strict()] = Field(
         True,
         description="Whether it sends tail loss probes (RFC 8985; `tcp_early_retrans` of today's "
@@ -257,6 +263,12 @@ class Session(Model):
         True,
         description="Whether both hosts use SACK (RFC 2018; `tcp_sack` of today's Linux); else "
         "NewReno (RFC 6582).",
+    )
+    rack: Annotated[bool, Strict()] = Field(
+        True,
+        description="Whether time tells what is lost (RACK; `tcp_recovery` of today's Linux); "
+        "else three SACKed segments above it do (RFC 6675), or as many as the path "
+        "reorders.",
     )
     tlp: Annotated[bool, Strict()] = Field(
         True,

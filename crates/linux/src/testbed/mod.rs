@@ -280,6 +280,7 @@ pub fn check(
     }
     for (key, is_on) in [
         ("sack", (|flow| flow.sack) as fn(&Flow) -> bool),
+        ("rack", |flow| flow.rack),
         ("tlp", |flow| flow.tlp),
         ("timestamps", |flow| flow.timestamps),
     ] {

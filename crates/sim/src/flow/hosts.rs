@@ -19,6 +19,7 @@ fn switches(scenario: &Scenario, flow: &scenario::Flow, long_way: bool) -> Switc
         max_pacing_rate: flow.max_pacing_rate_bps.map_or(u64::MAX, |bps| bps / 8),
         initcwnd: flow.initcwnd,
         sack: flow.sack,
+        rack: flow.rack,
         tlp: flow.tlp,
         timestamps: flow.timestamps,
         segments_per_ack: (flow.delayed_ack_segments).unwrap_or(scenario.delayed_ack_segments),

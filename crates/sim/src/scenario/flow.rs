@@ -98,6 +98,12 @@ pub struct Flow {
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     #[schemars(extend("default" = true))]
     pub sack: bool,
+    /// Whether time tells what is lost (RACK; `tcp_recovery` of today's Linux); else three SACKed segments
+    /// above it do (RFC 6675), or as many as the path reorders.
+    // JSON leaves out `true`.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    #[schemars(extend("default" = true))]
+    pub rack: bool,
     /// Whether it sends tail loss probes (RFC 8985; `tcp_early_retrans` of today's Linux).
     // JSON leaves out `true`.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
@@ -319,6 +325,7 @@ impl Flow {
             initcwnd: None,
             max_pacing_rate_bps: None,
             sack: true,
+            rack: true,
             tlp: true,
             timestamps: true,
             initial_ssthresh_packets: None,

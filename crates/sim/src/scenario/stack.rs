@@ -78,6 +78,7 @@ impl Scenario {
             ("max_pacing_rate_bps", flow.max_pacing_rate_bps.is_some()),
             ("reads", flow.reads.is_some()),
             ("sack", !flow.sack),
+            ("rack", !flow.rack),
             ("tlp", !flow.tlp),
             ("timestamps", !flow.timestamps),
             ("send_buffer_bytes", flow.send_buffer_bytes.is_some()),

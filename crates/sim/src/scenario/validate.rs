@@ -236,6 +236,7 @@ impl Scenario {
         }
         for (key, is_on) in [
             ("sack", flow.sack),
+            ("rack", flow.rack),
             ("tlp", flow.tlp),
             ("timestamps", flow.timestamps),
         ] {

@@ -71,6 +71,8 @@ pub struct Switches {
     pub initcwnd: Option<u32>,
     /// Whether both ends use SACK (`tcp_sack`).
     pub sack: bool,
+    /// Whether RACK finds losses (`tcp_recovery`).
+    pub rack: bool,
     /// Whether tail loss probes are allowed (`tcp_early_retrans`).
     pub tlp: bool,
     /// Whether both ends send timestamps (`tcp_timestamps`).
@@ -208,6 +210,7 @@ impl Switches {
             max_pacing_rate: u64::MAX,
             initcwnd: None,
             sack: true,
+            rack: true,
             tlp: true,
             timestamps: true,
             segments_per_ack: 2,

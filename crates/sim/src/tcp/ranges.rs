@@ -93,6 +93,19 @@ impl RangeSet {
         self.0.back().map_or(0, |range| range.1)
     }
 
+    /// Of the highest `count` segments the lowest; `None`: there are fewer.
+    pub(super) fn nth_highest(&self, count: u64) -> Option<u64> {
+        let mut left = count;
+        for range in self.0.iter().rev() {
+            let segments = range.1 - range.0;
+            if left <= segments {
+                return Some(range.1 - left);
+            }
+            left -= segments;
+        }
+        None
+    }
+
     /// Number of segments in the set.
     pub fn len(&self) -> u64 {
         self.0.iter().map(|range| range.1 - range.0).sum()

@@ -6,6 +6,7 @@
 //! ACK. Call `judge_by_time` or `judge_by_distance` to find losses. The counts are in `TcpSock`,
 //! where algorithms see them; the scoreboard changes them through [`Counts`].
 
+mod by_count;
 mod delivery;
 #[cfg(test)]
 mod tests;
@@ -446,14 +447,6 @@ impl Scoreboard {
         self.clean_from = self.clean_from.max(segment + 1);
         self.retransmit_hint = self.retransmit_hint.min(segment);
         self.lost_end = self.lost_end.max(segment + 1);
-    }
-
-    /// The head is lost, if it was not before: it is a packet of its own from now on.
-    pub(super) fn mark_head_lost(&mut self, mut counts: Counts<'_>) {
-        if !self.slot(self.una).has(LOST) {
-            self.slot_mut(self.una).add(ENDS);
-            self.mark_lost(&mut counts, self.una);
-        }
     }
 
     /// Judges transmissions in the order of sending. `verdict` gets each transmission that no ACK

@@ -4,7 +4,7 @@
 use super::bursts::Bursts;
 use super::host::Host;
 use super::limits::{FlowLimits, Limits};
-use super::loss::{LossDetection, NewReno, Tlp};
+use super::loss::{DupThresh, LossDetection, NewReno, Tlp};
 use super::offered;
 use super::pacing::{Pacer, SK_PACING_NONE};
 use super::profile::{Kernel, Switches};
@@ -200,9 +200,10 @@ impl Sender {
             board: Scoreboard::new(),
             pushes_bursts: switches.tso || !kernel.pushes_bursts,
             rtt,
-            loss: match switches.sack {
-                true => kernel.loss_detection,
-                false => LossDetection::NewReno(NewReno::new()),
+            loss: match (switches.sack, switches.rack) {
+                (true, true) => kernel.loss_detection,
+                (true, false) => LossDetection::DupThresh(DupThresh::new()),
+                (false, _) => LossDetection::NewReno(NewReno::new()),
             },
             tlp: Tlp::new(kernel.tail_loss_probe && switches.tlp && switches.sack),
             era: kernel.era,

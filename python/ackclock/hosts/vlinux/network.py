@@ -57,7 +57,12 @@ _HOST = {
 }
 
 #: Keys of a flow, and the switches of `net.ipv4` that they turn off.
-_SWITCHES = {"sack": "tcp_sack", "tlp": "tcp_early_retrans", "timestamps": "tcp_timestamps"}
+_SWITCHES = {
+    "sack": "tcp_sack",
+    "rack": "tcp_recovery",
+    "tlp": "tcp_early_retrans",
+    "timestamps": "tcp_timestamps",
+}
 #: Bytes of the option with timestamps, padded.
 _STAMPS_BYTES = 12
 

@@ -1,16 +1,19 @@
-//! How the sender finds lost segments: by time ([`Rack`]), by distance ([`Fack`]), or without SACK by
-//! duplicate ACKs ([`NewReno`]). At the tail of a flow a probe helps ([`Tlp`]).
+//! How the sender finds lost segments: by time ([`Rack`]), by distance ([`Fack`]), by the number of SACKed
+//! segments ([`DupThresh`]), or without SACK by duplicate ACKs ([`NewReno`]). At the tail of a flow a probe helps ([`Tlp`]).
 
+mod dup_thresh;
 mod fack;
 mod new_reno;
 mod rack;
 mod tlp;
 
+pub(super) use dup_thresh::DupThresh;
 pub(super) use fack::Fack;
 pub(super) use new_reno::NewReno;
 pub(super) use rack::Rack;
 pub(super) use tlp::{Answer, Tlp};
 
+use super::constants::{MOST_REORDERING, REORDERING};
 use super::host::Host;
 use super::scoreboard::{Scoreboard, SentOrder};
 
@@ -21,8 +24,38 @@ pub(super) enum LossDetection {
     Rack(Rack),
     /// FACK: a segment is lost if it is three segments or more below the highest SACK.
     Fack(Fack),
+    /// Without RACK: a segment is lost if enough segments above it are SACKed.
+    DupThresh(DupThresh),
     /// NewReno: the connection has no SACK.
     NewReno(NewReno),
+}
+
+/// By how many segments the path is assumed to reorder (`tp->reordering`).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reordering(u32);
+
+impl Reordering {
+    const fn new() -> Self {
+        Self(REORDERING)
+    }
+
+    fn of(segments: u64) -> Self {
+        Self(segments.min(MOST_REORDERING) as u32)
+    }
+
+    fn segments(self) -> u32 {
+        self.0
+    }
+
+    /// `tcp_check_sack_reordering`: a segment was late that lies so many segments below the highest that
+    /// arrived.
+    fn note(&mut self, segments: u64) {
+        self.0 = self.0.max(Self::of(segments).0);
+    }
+
+    fn is_much(self) -> bool {
+        self.0 > REORDERING
+    }
 }
 
 impl LossDetection {
@@ -31,6 +64,15 @@ impl LossDetection {
     pub(super) fn new_reno(&mut self) -> Option<&mut NewReno> {
         match self {
             Self::NewReno(new_reno) => Some(new_reno),
+            _ => None,
+        }
+    }
+
+    /// What a connection with SACK has without RACK.
+    #[inline]
+    pub(super) fn dup_thresh(&self) -> Option<DupThresh> {
+        match self {
+            Self::DupThresh(thresh) => Some(*thresh),
             _ => None,
         }
     }
@@ -47,7 +89,7 @@ impl LossDetection {
     pub(super) fn on_delivered(&mut self, now_ns: u64, newest: SentOrder, last_sent_ns: u64) {
         match self {
             Self::Rack(rack) => rack.on_delivered(now_ns, newest, last_sent_ns),
-            Self::Fack(_) | Self::NewReno(_) => (),
+            Self::Fack(_) | Self::DupThresh(_) | Self::NewReno(_) => (),
         }
     }
 
@@ -82,7 +124,7 @@ impl LossDetection {
                 fack.detect(board, host);
                 None
             }
-            Self::NewReno(_) => None,
+            Self::DupThresh(_) | Self::NewReno(_) => None,
         }
     }
 
@@ -100,7 +142,9 @@ impl LossDetection {
             Self::Rack(rack) => {
                 board.mark_all_lost(host.counts(), |sent_ns| rack.spares(now_us, sent_ns));
             }
-            Self::Fack(_) => board.mark_all_lost(host.counts(), |_| false),
+            Self::Fack(_) | Self::DupThresh(_) => {
+                board.mark_all_lost(host.counts(), |_| false);
+            }
             Self::NewReno(_) => {
                 host.counts().assume_sacked(0);
                 board.mark_all_lost(host.counts(), |_| false);
@@ -112,7 +156,8 @@ impl LossDetection {
     pub(super) fn note_reordering(&mut self, segments: u64) {
         match self {
             Self::Rack(rack) => rack.note_reordering(segments),
-            Self::NewReno(new_reno) => new_reno.note_reordering(segments),
+            Self::DupThresh(thresh) => thresh.reordering.note(segments),
+            Self::NewReno(new_reno) => new_reno.reordering.note(segments),
             Self::Fack(_) => (),
         }
     }
@@ -121,15 +166,18 @@ impl LossDetection {
     pub(super) fn reorders_much(&self) -> bool {
         match self {
             Self::Rack(rack) => rack.reorders_much(),
-            Self::NewReno(new_reno) => new_reno.reorders_much(),
+            Self::DupThresh(thresh) => thresh.reordering.is_much(),
+            Self::NewReno(new_reno) => new_reno.reordering.is_much(),
             Self::Fack(_) => false,
         }
     }
 
     /// Notes a timeout in spite of many duplicates.
     pub(super) fn doubt_reordering(&mut self) {
-        if let Self::Rack(rack) = self {
-            rack.doubt_reordering();
+        match self {
+            Self::Rack(rack) => rack.doubt_reordering(),
+            Self::DupThresh(thresh) => thresh.reordering = Reordering::new(),
+            Self::Fack(_) | Self::NewReno(_) => (),
         }
     }
 

@@ -5,21 +5,21 @@
 //! [`on_acknowledged`](NewReno::on_acknowledged) when `snd_una` has advanced, then
 //! [`detect`](NewReno::detect).
 
-use super::super::constants::{MOST_REORDERING, REORDERING};
 use super::super::host::{Counts, Host};
 use super::super::scoreboard::Scoreboard;
+use super::Reordering;
 use ackclock_host::CaState;
 
 /// How many duplicates a loss needs (`tp->reordering`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewReno {
-    reordering: u32,
+    pub(super) reordering: Reordering,
 }
 
 impl NewReno {
     pub(crate) const fn new() -> Self {
         Self {
-            reordering: REORDERING,
+            reordering: Reordering::new(),
         }
     }
 
@@ -50,7 +50,7 @@ impl NewReno {
         let most = packets - tp.lost_out.max(1).min(packets);
         if sacked > most {
             counts.assume_sacked(most);
-            self.reordering = (packets + acked).min(MOST_REORDERING as u32);
+            self.reordering = Reordering::of((packets + acked).into());
         }
     }
 
@@ -61,24 +61,12 @@ impl NewReno {
         let state = tp.inet_conn.icsk_ca_state;
         let lost = match state {
             _ if tp.packets_out == 0 => false,
-            _ if state < CaState::Recovery as u8 => tp.sacked_out >= self.reordering,
+            _ if state < CaState::Recovery as u8 => tp.sacked_out >= self.reordering.segments(),
             _ => state == CaState::Recovery as u8 && una_advanced,
         };
         if lost {
             board.mark_head_lost(host.counts());
         }
-    }
-
-    /// `tcp_check_sack_reordering`: a segment was late that lies so many segments below the highest that
-    /// arrived.
-    pub(crate) fn note_reordering(&mut self, segments: u64) {
-        let segments = segments.min(MOST_REORDERING) as u32;
-        self.reordering = self.reordering.max(segments);
-    }
-
-    /// Whether the path reorders by more segments than usual.
-    pub(crate) fn reorders_much(&self) -> bool {
-        self.reordering > REORDERING
     }
 }
 
@@ -127,6 +115,6 @@ mod tests {
             detection.on_duplicate(host.counts());
         }
         assert_eq!((host.tp().sacked_out, host.tp().delivered - 1), (9, 9));
-        assert!(detection.reorders_much() && detection.reordering == 10);
+        assert_eq!(detection.reordering.segments(), 10);
     }
 }

@@ -21,6 +21,9 @@ impl Sender {
         }
         let mut state = self.state();
         let recovered = self.board.una() >= self.high_seq;
+        let duplicate = !flags.una_advanced && !flags.duplicate_sack;
+        let mut judges = duplicate || (flags.data_sacked && self.is_sack_far());
+        let mut begins = false;
         if state == CaState::Open {
             self.undo.forget_stamp();
         } else if recovered {
@@ -47,15 +50,22 @@ impl Sender {
         match state {
             CaState::Recovery => {
                 self.tcp_add_reno_sack(!flags.una_advanced);
-                if flags.una_advanced && self.tcp_try_undo_partial(&flags) {
-                    self.rexmit = Rexmit::None;
-                    return flags;
+                if flags.una_advanced {
+                    if !self.tcp_packet_delayed(&flags) {
+                        judges = self.is_sack_far();
+                    } else if self.tcp_try_undo_partial(&flags) {
+                        self.rexmit = Rexmit::None;
+                        return flags;
+                    }
                 }
                 if self.tcp_try_undo_dsack() {
                     self.tcp_try_to_open(flags.ece);
                 }
                 self.tcp_identify_packet_loss(&mut flags);
-                if self.state() != CaState::Recovery && self.tp().lost_out > 0 {
+                if self.state() != CaState::Recovery {
+                    if !self.tcp_time_to_recover() {
+                        return flags;
+                    }
                     self.tcp_enter_recovery(flags.ece);
                 }
             }
@@ -66,10 +76,14 @@ impl Sender {
                 if proceed {
                     self.tcp_count_reno_sacks(&flags);
                 }
-                if proceed && self.tp().lost_out > 0 {
+                begins = proceed && self.tcp_time_to_recover();
+                if begins {
                     self.tcp_enter_recovery(flags.ece);
-                } else if self.state() == CaState::Open {
-                    self.tcp_try_to_open(flags.ece);
+                } else {
+                    if self.state() == CaState::Open {
+                        self.tcp_try_to_open(flags.ece);
+                    }
+                    return flags;
                 }
             }
             CaState::Open | CaState::Disorder | CaState::Cwr => {
@@ -78,14 +92,30 @@ impl Sender {
                     self.tcp_try_undo_dsack();
                 }
                 self.tcp_identify_packet_loss(&mut flags);
-                if self.tp().lost_out > 0 {
+                begins = self.tcp_time_to_recover();
+                if begins {
                     self.tcp_enter_recovery(flags.ece);
                 } else {
                     self.tcp_try_to_open(flags.ece);
+                    return flags;
                 }
             }
         }
+        if let Some(thresh) = self.loss.dup_thresh().filter(|_| judges) {
+            thresh.detect(&mut self.board, &mut self.host, begins);
+        }
         flags
+    }
+
+    fn tcp_time_to_recover(&self) -> bool {
+        let thresh = self.loss.dup_thresh();
+        self.tp().lost_out > 0 || thresh.is_some_and(|thresh| thresh.is_reached(&self.host))
+    }
+
+    /// `tcp_force_fast_retransmit`, without RACK.
+    fn is_sack_far(&self) -> bool {
+        let thresh = self.loss.dup_thresh();
+        thresh.is_some_and(|thresh| thresh.is_far(&self.board))
     }
 
     fn tcp_identify_packet_loss(&mut self, flags: &mut AckFlags) {
@@ -238,9 +268,6 @@ impl Sender {
 
     /// Handles a partial ACK of an original, not of a retransmission: the cause was reordering.
     fn tcp_try_undo_partial(&mut self, flags: &AckFlags) -> bool {
-        if !self.tcp_packet_delayed(flags) {
-            return false;
-        }
         tcp_check_sack_reordering(self, flags.prior_una, self.board.una());
         if self.tp().retrans_out > 0 {
             return true;
