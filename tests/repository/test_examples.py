@@ -1,5 +1,6 @@
 """Every scenario of examples/ runs."""
 
+import polars as pl
 import pytest
 
 from ackclock import Scenario, metrics, run
@@ -15,3 +16,19 @@ def test_example(path):
     pauses = any("writes" in flow for flow in result.resolved["flows"])
     assert (0 if pauses else 0.9) < metrics.utilisation(result) / passes <= 1
     assert (result.flows["delivered_bytes"] > 0).all()
+
+
+def test_readers():
+    """Bulk: an ACK for two segments (RFC 1122, 4.2.3.2); at once: for the odd end of a burst, too."""
+    parts: list[pl.DataFrame] = []
+    run(Scenario.from_toml(ROOT / "examples" / "readers.toml"), on_packets=parts.append)
+    acks = pl.concat(parts).filter(kind="ack", state="open").filter(pl.col("time_ns") > 1e9)
+    acked = acks.with_columns(pl.col("ack_bytes").diff().over("flow") / 1448)
+    shares = {
+        (flow, segments): (acked.filter(flow=flow)["ack_bytes"] == segments).mean()
+        for flow in (1, 2)
+        for segments in (1, 2)
+    }
+    assert shares[2, 2] > 0.99
+    assert 0.35 < shares[1, 1] < 0.5
+    assert shares[1, 1] + shares[1, 2] > 0.99

@@ -103,6 +103,10 @@ fn flows() -> impl Strategy<Value = Flow> {
                 proptest::bool::weighted(0.8),
                 proptest::bool::weighted(0.8),
             ),
+            proptest::option::weighted(
+                0.2,
+                proptest::sample::select(vec![Reads::AtOnce, Reads::Bulk]),
+            ),
         ),
         prop_oneof![
             6 => Just(EcnMode::Off),
@@ -121,7 +125,14 @@ fn flows() -> impl Strategy<Value = Flow> {
                 window,
                 buffer,
                 ssthresh,
-                (direction, writes, initcwnd, max_pacing_rate_bps, (sack, rack, tlp, timestamps)),
+                (
+                    direction,
+                    writes,
+                    initcwnd,
+                    max_pacing_rate_bps,
+                    (sack, rack, tlp, timestamps),
+                    reads,
+                ),
                 ecn,
             )| Flow {
                 direction,
@@ -138,6 +149,7 @@ fn flows() -> impl Strategy<Value = Flow> {
                 rack,
                 tlp,
                 timestamps,
+                reads,
                 receive_window_bytes: window,
                 send_buffer_bytes: buffer,
                 initial_ssthresh_packets: ssthresh,
