@@ -19,7 +19,7 @@ def test_example(path):
 
 
 def test_readers():
-    """Bulk: an ACK for two segments (RFC 1122, 4.2.3.2); at once: for the odd end of a burst, too."""
+    """Bulk: an ACK for two segments (RFC 1122, 4.2.3.2); at once: for the end of a burst, too."""
     parts: list[pl.DataFrame] = []
     run(Scenario.from_toml(ROOT / "examples" / "readers.toml"), on_packets=parts.append)
     acks = pl.concat(parts).filter(kind="ack", state="open").filter(pl.col("time_ns") > 1e9)
