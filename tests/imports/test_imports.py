@@ -159,7 +159,7 @@ def test_mahimahis_shells(tmp_path):
     (tmp_path / "up").write_text("1\n")
     (tmp_path / "down").write_text("1\n2\n2\n")
     shells = f"mm-delay 20 mm-loss uplink 0.01 mm-onoff downlink 2 0.5 mm-link {tmp_path}/up"
-    queue = '--uplink-queue=droptail --uplink-queue-args="packets=100" --meter-all'
+    queue = '--uplink-queue droptail --uplink-queue-args="packets=100" --meter-all'
     made = text.scenario([f"{shells} {tmp_path}/down {queue} -- iperf3 -c 10.0.0.1"], tmp_path)
     each = Scenario.from_text(made, source="s.toml", directory=tmp_path)
     up, down = each.links

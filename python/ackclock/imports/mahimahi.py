@@ -11,6 +11,8 @@ from ackclock.imports.tc import DEVICE
 #: Options of mm-link that draw or write, and change no packet.
 _SILENT = re.compile(r"--(meter-\w+(-delay)?|(up|down)link-log=.*|once)")
 _QUEUE = re.compile(r"--(up|down)link-(queue|queue-args)=(.*)")
+#: An option whose value is the next word.
+_APART = re.compile(r"--(up|down)link-(queue|queue-args|log)")
 DIRECTIONS = ("uplink", "downlink")
 
 
@@ -85,7 +87,11 @@ def _is_done(shell: list[str]) -> bool:
 def _link(command: str, words: list[str]) -> tuple[list[str], dict[str, dict[str, Any]]]:
     traces: list[str] = []
     said: dict[tuple[str, str], str] = {}
-    for word in words:
+    left = iter(words)
+    for each in left:
+        word = each
+        if _APART.fullmatch(word):
+            word += f"={next(left, '')}"
         if found := _QUEUE.fullmatch(word):
             said[f"{found[1]}link", found[2]] = found[3]
         elif not word.startswith("-") and len(traces) < 2:
