@@ -117,7 +117,6 @@ def test_the_simulator_beside_it(queue):
     waited_us = [
         np.median([result.queues["sojourn_us"].mean() for result in side]) for side in (ours, linux)
     ]
-    # An empty tbf sends at once; the simulator's link takes 240 us for a packet.
     assert waited_us[0] == pytest.approx(waited_us[1], rel=0.25, abs=240)
     if queue != "drop_tail":
         early = linux[0].queues["early_dropped_packets"].max()
@@ -221,7 +220,6 @@ def test_the_same_bytes(name):
         jitter="0s",
         bottleneck=Bottleneck(rate=rate, buffer=buffer, burst="1600B", **link),
     )
-    assert vlinux.differences(each) == []
     ours, linux = run(each).flows, vlinux.run(each).flows
     for column in ("delivered_bytes", "retransmitted_packets", "recoveries"):
         assert linux[column].item() == ours[column].item(), column

@@ -141,15 +141,6 @@ def test_records_without_room_are_told():
         records.check_complete(some, sampled=True)
 
 
-def test_what_differs_from_the_simulators_links():
-    usual = Scenario(**USUAL)
-    assert vlinux.differences(usual) == []
-    bottleneck = {"rate": "20mbit", "buffer": "1bdp", "queue": "codel"}
-    (line,) = vlinux.differences(usual.replace(bottleneck=bottleneck))
-    assert line.endswith("--set bottleneck.burst=1600B")
-    assert vlinux.differences(usual.replace(bottleneck=bottleneck | {"burst": "1600B"})) == []
-
-
 #: Writes half of the program, and fails as on a full disk.
 GCC = """#!/bin/sh
 echo half > "$3"

@@ -10,6 +10,7 @@ from virtual import scenario
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("machine")]
 
+EXAMPLES = {"codel": "10s", "asymmetric": "60s", "rate_steps": "60s"}
 QUEUES = ("fq_codel", "fq", "pie", "red")
 LIVES = {"time": "8s", "rate": "33333333bit"}
 
@@ -35,13 +36,17 @@ def dead(**keys):
         .replace(duration="20s", rtt="40.0123ms")
         .assign("bottleneck.queue=codel"),
         *(scenario(bottleneck=dead(queue=queue), duration="12s") for queue in QUEUES),
+        *(
+            Scenario.from_toml(ROOT / "examples" / f"{name}.toml").replace(duration=duration)
+            for name, duration in EXAMPLES.items()
+        ),
         scenario(
             Flow(algorithm="cubic"),
             Flow(algorithm="bbr", direction="reverse"),
             bottleneck=Bottleneck(rate="20mbit", buffer="1bdp", drop_every_packets=300),
         ),
     ],
-    ids=["dead", "both ways", "recorded", "recorded, codel", *QUEUES, "every 300th"],
+    ids=["dead", "both ways", "recorded", "recorded, codel", *QUEUES, *EXAMPLES, "every 300th"],
 )
 def test_each_packet_is_that_of_the_simulator(each):
     found = diverge(each)
@@ -65,10 +70,9 @@ def test_chosen_packets_are_lost(numbers, times):
 
 @pytest.mark.parametrize("threshold", ["threshold_packets=20", "threshold=1ms"])
 def test_step_marking(threshold):
-    """Each packet of the example, whose link is a bucket here, and whose ACKs never tie."""
+    """Each packet of the example."""
     each = Scenario.from_toml(ROOT / "examples" / "dctcp.toml")
-    each = each.replace(duration="4s", rtt="10.0173ms").assign("bottleneck.burst=1600B")
-    found = diverge(each.assign(f"bottleneck.queue.{threshold}"))
+    found = diverge(each.replace(duration="4s").assign(f"bottleneck.queue.{threshold}"))
     assert found.first is found.state is None
     assert len(found.simulated) > 30_000
 

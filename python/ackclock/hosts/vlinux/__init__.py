@@ -23,7 +23,6 @@ from ackclock import _core
 from ackclock.base.directory import collect, partial_directory
 from ackclock.base.errors import AckclockError
 from ackclock.hosts.vlinux import build, modules, plan, records
-from ackclock.hosts.vlinux.network import Network
 from ackclock.hosts.vlinux.sources import SERIES
 from ackclock.results import tables
 from ackclock.results.result import Result, result_of
@@ -124,18 +123,6 @@ def run(
         "key": snapshot.key_of(resolved, loaded.algorithms, build.version_of(built)),
     }
     return replace(result, manifest=result.manifest | own)
-
-
-def differences(scenario: Scenario) -> list[str]:
-    """What the links of a scenario do there and not in the simulator, a line each."""
-    buckets = Network(json.loads(scenario.resolve())).buckets()
-    field = "link.{}." if scenario.links else "bottleneck."
-    return [
-        f"vlinux: {(name := field.format(number))}rate is kept by a token bucket, which lets a "
-        "packet pass at once after a pause; for the same in the simulator: "
-        f"--set {name}burst={size}B"
-        for number, size in buckets
-    ]
 
 
 def check(scenario: Scenario, series: str = SERIES) -> str:

@@ -115,7 +115,7 @@ def qdisc_of(link: Link) -> str:
 
 
 def is_own(link: Link) -> bool:
-    """Whether `guest/link.c` makes it, for Linux has none: recorded, or dead at times."""
+    """Whether Linux has no such link: recorded, or dead at times."""
     return bool(link.get("trace_ms")) or any(not at["rate_bps"] for at in link.get("rate_at", ()))
 
 
@@ -229,7 +229,7 @@ class Network:
         for number, link in enumerate(self.links, 1):
             if chosen := _chosen(link):
                 files[f"c{number}"] = _numbers(chosen)
-            if is_own(link):
+            if self._has_wire(link):
                 steps = link.get("rate_at", ())
                 pairs = [(0, link["rate_bps"])]
                 pairs += [(step["time_ns"], step["rate_bps"]) for step in steps]
@@ -262,7 +262,7 @@ class Network:
                 at_ns = BEFORE_NS // update_ns * update_ns
                 yield at_ns, _tc(f"qdisc del dev {queue_device(number)} parent 1:1")
                 yield at_ns, f"ip netns exec {HUB} ./guest dualpi2 {self._dualpi2(number, link)}"
-            for step in () if is_own(link) else link.get("rate_at", ()):
+            for step in () if self._has_wire(link) else link.get("rate_at", ()):
                 tbf = self._tbf(link, step["rate_bps"])
                 yield step["time_ns"], _tc(f"qdisc change dev {queue_device(number)} {tbf}")
             for step in link.get("delay_at", ()):
@@ -271,14 +271,6 @@ class Network:
                 changed = dict(link) | {"loss": {"bernoulli": {"p_ppb": p_ppb}}}
                 netem = f"netem limit {NEVER_FULL}{_impairments(changed)}"
                 yield at_ns, _tc(f"qdisc change dev i{number} root {netem}")
-
-    def buckets(self) -> list[tuple[int, int]]:
-        """Links that a bucket limits here and not in the simulator: number, size in bytes."""
-        return [
-            (number, self._bucket_bytes(link))
-            for number, link in enumerate(self.links, 1)
-            if not self._is_wire(link) and not is_own(link) and not link.get("burst_bytes")
-        ]
 
     def script(self) -> str:
         """Shell commands that make all of it."""
@@ -445,7 +437,7 @@ class Network:
                 child += f"alpha {of['alpha_16ths_hz']} beta {of['beta_16ths_hz']} {ecn}"
             case _:
                 child = self._red(of, limit, rate_bps)
-        root = f"root {_STAB} handle 1: wire" if is_own(link) else self._tbf(link, rate_bps)
+        root = f"root {_STAB} handle 1: wire" if self._has_wire(link) else self._tbf(link, rate_bps)
         return [root, f"parent 1:1 handle 10: {child}"]
 
     def _step(self, number: int, link: Link) -> str:
@@ -466,10 +458,9 @@ class Network:
         bucket = kind_of(link) != "drop_tail" or link.get("rate_at") or link.get("burst_bytes")
         return not (bucket or is_own(link)) and ("packets" in link["buffer"] or self._one_size())
 
-    def _bucket_bytes(self, link: Link) -> int:
-        """Without a burst there is room for one packet, so that two never leave at once."""
-        burst: int = max(link.get("burst_bytes", 0), self._wire_bytes + 100)
-        return burst
+    def _has_wire(self, link: Link) -> bool:
+        """Whether that of `guest/link.c` keeps its rate: it is no netem, and no bucket."""
+        return not (self._is_wire(link) or link.get("burst_bytes"))
 
     def _one_size(self) -> bool:
         """Whether all packets of the queues are data."""
@@ -480,7 +471,7 @@ class Network:
 
     def _tbf(self, link: Link, rate_bps: int) -> str:
         """A token bucket. Its limit is what a change makes that of a fifo below it."""
-        burst = self._bucket_bytes(link)
+        burst = max(link["burst_bytes"], self._wire_bytes + 100)
         limit = 1 << 30
         if kind_of(link) == "drop_tail":
             limit = link["buffer"].get("packets") or link["buffer"]["bytes"]

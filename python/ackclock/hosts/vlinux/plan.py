@@ -145,7 +145,7 @@ def _check_red(name: str, red: Mapping[str, Any]) -> None:
         ("max", f"{high}B", high <= most, f"at most {most}B with weight_log2 = {log2}"),
         ("max_p", probability, probability > least, f"more than {least:.3g}"),
         ("gentle", "true", not red["gentle"], "false"),
-        ("idle_packet", f"{idle_ns}ns", idle_ns == 0, "0s, below a token bucket"),
+        ("idle_packet", f"{idle_ns}ns", idle_ns == 0, "0s"),
     ):
         if not takes:
             raise AckclockError(
