@@ -51,6 +51,36 @@ def test_acks_of_flows():
         equal_packets(scenario(*flows, jitter="0s", duration="5s", delayed_ack_segments=usual))
 
 
+#: Receive buffers that Linux tunes, and what their link does.
+TUNED = {
+    "losses, and a small buffer beside it": ([{}, {"receive_buffer": "300kB", "start": "1s"}], {}),
+    "random losses": ([{}], {"loss": 0.003, "buffer": "100packets"}),
+    "beside one without": ([{}, {"receive_buffer": None}], {}),
+    "BBR": ([{"algorithm": "bbr"}], {}),
+}
+
+
+@pytest.mark.parametrize("name", TUNED)
+def test_a_window_that_linux_tunes(name):
+    """The same packets: its quick ACKs while the window grows, and what waits for a gap."""
+    flows, link = TUNED[name]
+    flows = [Flow(**{"algorithm": "cubic", "receive_buffer": "6MiB"} | flow) for flow in flows]
+    link = {"rate": "20mbit", "buffer": "1bdp"} | link
+    equal_packets(scenario(*flows, jitter="0s", duration="6s", rtt="40ms", bottleneck=link))
+
+
+def test_a_receive_buffer_is_the_limit():
+    """153 of its 256 parts are data (1448 of 2408 bytes); one packet waits to be read."""
+    window_bytes = ((6 << 20) - 2408) * 153 // 256
+    each = Scenario.from_toml(ROOT / "examples" / "receive_buffer.toml")
+    each = each.replace(duration="6s", jitter="0s")
+    for result in (run(each), vlinux.run(each)):
+        in_flight = result.samples.filter(pl.col("time_us") > 4_000_000)["in_flight_packets"]
+        # Linux sends a short segment into the rest of the window.
+        assert in_flight.median() == pytest.approx(window_bytes / 1448, abs=1)
+        assert result.flows["receive_window_limited_us"].item() > 4.5e6
+
+
 def test_segments_of_a_flow():
     """The same packets: of 536, 1200 and 1448 bytes of payload."""
     flows = [Flow(algorithm="cubic", mss=536), Flow(algorithm="cubic", start="300ms")]

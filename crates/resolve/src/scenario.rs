@@ -242,6 +242,7 @@ impl Scenario {
         }
         let rooms = [
             ("receive_window", "two segments", 2 * mss),
+            ("receive_buffer", "eight segments", 8 * mss),
             ("send_buffer", "a segment", mss),
         ];
         for (field, room, least) in rooms {

@@ -7,7 +7,7 @@
 mod frame;
 
 use crate::scenario::{EcnMode, Scenario, STAMPS_BYTES};
-use crate::tcp::{Ack, Transmit};
+use crate::tcp::{first_window_bytes, shift_of, Ack, Transmit};
 use ackclock_net::queue::Ecn;
 use frame::{Addresses, Frame, ACK, CWR, ECE, FIN, PSH, SYN};
 use std::cmp::Reverse;
@@ -139,7 +139,14 @@ impl<'a> Capture<'a> {
         let sessions = scenario.sessions.iter().map(|session| &session.flow);
         let sessions = sessions.zip(1..).map(|flow| (flow, true));
         let ends = flows.chain(sessions).map(|((flow, number), session)| {
-            let (window, shift) = window(flow.receive_window_bytes);
+            let (window, shift) = match flow.receive_buffer_bytes {
+                None => window(flow.receive_window_bytes),
+                Some(most) => {
+                    let shift = shift_of(most);
+                    let first = first_window_bytes(most, scenario.mss_of(flow).into());
+                    ((first >> shift) as u16, shift as u8)
+                }
+            };
             Ends {
                 addresses: Addresses::of(number, session),
                 mss_bytes: scenario.mss_of(flow),
@@ -345,7 +352,8 @@ impl<'a> Capture<'a> {
                 frame::ace(FIRST_ACE.wrapping_add(marks.unwrap_or_default()))
             }
         };
-        let window = ends.window;
+        let told = ack.window_bytes();
+        let window = told.map_or(ends.window, |bytes| (bytes >> ends.shift) as u16);
         let mut frame = self.frame(element, false, ACK | flags, left.field);
         (frame.seq, frame.ack) = (1, self.sequence(element, ack.ack));
         frame.window = window;

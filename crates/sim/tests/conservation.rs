@@ -420,6 +420,13 @@ fn scenarios_on_a_dumbbell() -> impl Strategy<Value = Scenario> {
                         flow.ecn = EcnMode::Off;
                         (flow.sack, flow.rack, flow.tlp, flow.timestamps) =
                             (true, true, true, true);
+                    } else if let Some(window) = flow
+                        .receive_window_bytes
+                        .filter(|w| flow.timestamps && w % 4 == 0)
+                        .filter(|_| flow.reads.map_or(at_once, |reads| reads == Reads::AtOnce))
+                    {
+                        flow.receive_window_bytes = None;
+                        flow.receive_buffer_bytes = Some(4 * window);
                     }
                     let needs_6 =
                         ["dctcp", "bbr", "bbr3", "copa"].contains(&flow.algorithm.as_str());

@@ -108,6 +108,11 @@ class Flow(Model):
     receive_window: Annotated[str, Size(1, 1_000_000_000_000_000)] | None = Field(
         None, description="Receive window (default: no limit)."
     )
+    receive_buffer: Annotated[str, Size(1, 1_000_000_000_000_000)] | None = Field(
+        None,
+        description="Most of its receive buffer (`tcp_rmem`), by which Linux tunes the window "
+        "(default: it is constant).",
+    )
     send_buffer: Annotated[str, Size(1, 1_000_000_000_000_000)] | None = Field(
         None, description="Sender's buffer for unacknowledged data (default: no limit)."
     )
@@ -239,6 +244,11 @@ class Session(Model):
     )
     receive_window: Annotated[str, Size(1, 1_000_000_000_000_000)] | None = Field(
         None, description="Receive window (default: no limit)."
+    )
+    receive_buffer: Annotated[str, Size(1, 1_000_000_000_000_000)] | None = Field(
+        None,
+        description="Most of its receive buffer (`tcp_rmem`), by which Linux tunes the window "
+        "(default: it is constant).",
     )
     send_buffer: Annotated[str, Size(1, 1_000_000_000_000_000)] | None = Field(
         None, description="Sender's buffer for unacknowledged data (default: no limit)."

@@ -73,7 +73,8 @@ def check_sizes(name: str, flow: Flow | Session, most: int) -> None:
         raise ValueError(f"{name}: mss = {mss}: choose at most the scenario's mss, {most}")
     # With room for one segment Linux offers no window that holds.
     two = ("receive_window", "two segments", 2 * mss)
-    for field, room, least in (two, ("send_buffer", "a segment", mss)):
+    eight = ("receive_buffer", "eight segments", 8 * mss)
+    for field, room, least in (two, eight, ("send_buffer", "a segment", mss)):
         size = getattr(flow, field)
         if size is not None and units.size_bytes(size) < least:
             fix = f"give room for {room}, at least {least}B"

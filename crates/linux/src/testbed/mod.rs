@@ -289,6 +289,16 @@ pub fn check(
             return refuse(&format!("flows[{flow}].{key}"), "false".into(), fix);
         }
     }
+    let is_tuned = |flow: &Flow| flow.receive_buffer_bytes.is_some();
+    if let Some(flow) = scenario.flows.iter().position(is_tuned) {
+        let fix =
+            "windows on the kernel are constant; leave it out, or use the simulator or vlinux";
+        return refuse(
+            &format!("flows[{flow}].receive_buffer_bytes"),
+            "given".into(),
+            fix,
+        );
+    }
     let has_window = |flow: &Flow| flow.initcwnd.is_some();
     if let Some(flow) = scenario.flows.iter().position(has_window) {
         let fix = "routes on the kernel have none; leave it out, or use the simulator or vlinux";

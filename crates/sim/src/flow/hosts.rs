@@ -22,6 +22,7 @@ fn switches(scenario: &Scenario, flow: &scenario::Flow, long_way: bool) -> Switc
         rack: flow.rack,
         tlp: flow.tlp,
         timestamps: flow.timestamps,
+        receive_buffer: flow.receive_buffer_bytes,
         segments_per_ack: (flow.delayed_ack_segments).unwrap_or(scenario.delayed_ack_segments),
         reads: match flow.reads.unwrap_or(scenario.reads) {
             scenario::Reads::AtOnce => Reads::AtOnce,
@@ -72,6 +73,9 @@ impl Flow<'_> {
         receiver.has_segments_of(mss);
         if let Some(bytes) = self.scenario.receive_window_bytes {
             receiver.offer_at_most(bytes / u64::from(mss), mss);
+        }
+        if let Some(bytes) = self.scenario.receive_buffer_bytes {
+            receiver.tune_within(bytes, mss);
         }
         match ecn {
             _ if self.scenario.hides == Hides::Marks => (),

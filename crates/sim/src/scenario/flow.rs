@@ -73,6 +73,11 @@ pub struct Flow {
     /// Receive window (default: no limit).
     #[schemars(range(min = 1, max = MAX_LIMIT_BYTES))]
     pub receive_window_bytes: Option<u64>,
+    /// Most of its receive buffer (`tcp_rmem`), by which Linux tunes the window (default: it is constant).
+    // JSON leaves out none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MAX_LIMIT_BYTES))]
+    pub receive_buffer_bytes: Option<u64>,
     /// Sender's buffer for unacknowledged data (default: no limit).
     #[schemars(range(min = 1, max = MAX_LIMIT_BYTES))]
     pub send_buffer_bytes: Option<u64>,
@@ -320,6 +325,7 @@ impl Flow {
             writes: Vec::new(),
             size_bytes: None,
             receive_window_bytes: None,
+            receive_buffer_bytes: None,
             send_buffer_bytes: None,
             mss_bytes: None,
             initcwnd: None,

@@ -82,6 +82,7 @@ impl Scenario {
             ("tlp", !flow.tlp),
             ("timestamps", !flow.timestamps),
             ("send_buffer_bytes", flow.send_buffer_bytes.is_some()),
+            ("receive_buffer_bytes", flow.receive_buffer_bytes.is_some()),
             (
                 "initial_ssthresh_packets",
                 flow.initial_ssthresh_packets.is_some(),

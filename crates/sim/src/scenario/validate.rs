@@ -2,7 +2,7 @@
 
 use super::error::{check, within};
 use super::limits::{MAX_DURATION_NS, NS_PER_S};
-use super::{Algorithms, Direction, Flow, Scenario, ScenarioError, Session};
+use super::{Algorithms, Direction, Flow, Reads, Scenario, ScenarioError, Session};
 use crate::schema::{self, distinct};
 use crate::topology::Topology;
 use ackclock_host::Snapshot;
@@ -222,7 +222,11 @@ impl Scenario {
             &format!("choose at most the scenario's mss, {}", self.mss_bytes),
         )?;
         let (window, buffer) = (flow.receive_window_bytes, flow.send_buffer_bytes);
+        let tuned = flow.receive_buffer_bytes;
+        let reads = flow.reads.unwrap_or(self.reads);
         for (field, limit, room, least) in [
+            // A quarter of it is a window at least.
+            ("receive_buffer_bytes", tuned, "eight segments", 8 * mss),
             // With room for one Linux offers no window that holds (`__tcp_select_window`).
             ("receive_window_bytes", window, "two segments", 2 * mss),
             ("send_buffer_bytes", buffer, "a segment", mss),
@@ -232,6 +236,32 @@ impl Scenario {
                 &name(field),
                 limit.unwrap_or_default().to_string(),
                 &format!("give room for {room}, at least {least}"),
+            )?;
+        }
+        for (is_wrong, fix) in [
+            (
+                window.is_some(),
+                "its window is receive_window; leave one out",
+            ),
+            (
+                reads == Reads::Bulk,
+                "leave out reads: such a reader makes its buffer larger",
+            ),
+            (
+                !flow.timestamps,
+                "leave out timestamps, which tell the receiver the RTT",
+            ),
+            (tuned > Some(MAX_WINDOW_BYTES), "choose at most 1 GiB"),
+            (
+                !self.profile.is_new(),
+                "it is that of today's Linux; choose profile linux-6, or leave it out",
+            ),
+        ] {
+            check(
+                tuned.is_none() || !is_wrong,
+                &name("receive_buffer_bytes"),
+                tuned.unwrap_or_default().to_string(),
+                fix,
             )?;
         }
         for (key, is_on) in [
@@ -287,6 +317,7 @@ impl Scenario {
         let share = bits / 8 / u128::from(NS_PER_S);
         let limits = [
             flow.receive_window_bytes,
+            flow.receive_buffer_bytes,
             flow.send_buffer_bytes,
             flow.size_bytes,
         ];

@@ -60,6 +60,8 @@ pub(crate) struct Far {
     pub(crate) ce_packets: Option<u32>,
     /// When the ACK left, if the sender's algorithm reads it.
     pub(crate) left_ns: Option<NonZeroU64>,
+    /// The receive window, if it changes, bytes.
+    pub(crate) window_bytes: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -117,6 +119,7 @@ impl Ack {
                 flags,
                 ce_packets: None,
                 left_ns: None,
+                window_bytes: None,
             }));
         }
         match told {
@@ -171,6 +174,13 @@ impl Ack {
     #[must_use]
     pub(crate) fn with_departure(mut self, left_ns: u64) -> Self {
         self.far().left_ns = NonZeroU64::new(left_ns);
+        self
+    }
+
+    /// The same with a receive window of so many bytes, which changes.
+    #[must_use]
+    pub(crate) fn with_window(mut self, bytes: u64) -> Self {
+        self.far().window_bytes = u32::try_from(bytes).ok();
         self
     }
 
@@ -234,6 +244,15 @@ impl Ack {
     pub(crate) fn left_ns(&self) -> Option<u64> {
         match self.more.0.as_deref()? {
             Told::Far(far) => far.left_ns.map(NonZeroU64::get),
+            Told::Near(..) => None,
+        }
+    }
+
+    /// The receive window in bytes, if it changes.
+    #[inline]
+    pub(crate) fn window_bytes(&self) -> Option<u64> {
+        match self.more.0.as_deref()? {
+            Told::Far(far) => far.window_bytes.map(u64::from),
             Told::Near(..) => None,
         }
     }

@@ -98,6 +98,18 @@ impl Limits {
         }
     }
 
+    /// The receiver tunes its window: the handshake shows so many segments, and each ACK tells the window.
+    pub(super) fn tune(&mut self, first_window: u64) {
+        self.flow.receive_window = first_window;
+        (self.first_window, self.growth) = (first_window, 0);
+    }
+
+    /// An ACK tells a window that ends there. It never ends before an earlier one.
+    pub(super) fn hear_edge(&mut self, edge: u64) {
+        self.flow.receive_window = 0;
+        self.first_edge = self.first_edge.max(edge);
+    }
+
     /// How many segments the application writes in total.
     #[inline]
     pub(super) fn segments(&self) -> u64 {

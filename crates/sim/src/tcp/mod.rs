@@ -128,6 +128,7 @@ pub use ecn::Marks;
 pub use limits::FlowLimits;
 pub use ranges::Range;
 pub use receiver::Receiver;
+pub(crate) use receiver::{first_window_bytes, shift_of};
 pub(crate) use scoreboard::{Retransmission, Rings, Slot, FIRST_CAPACITY};
 pub use sender::{Handshake, Sender, SenderEvent};
 pub use transmit::Transmit;

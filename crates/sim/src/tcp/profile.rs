@@ -77,6 +77,9 @@ pub struct Switches {
     pub tlp: bool,
     /// Whether both ends send timestamps (`tcp_timestamps`).
     pub timestamps: bool,
+    /// Most of the receiver's buffer, bytes, within which Linux tunes the window (`tcp_rmem`); `None`: the
+    /// window is that of `FlowLimits`.
+    pub receive_buffer: Option<u64>,
     /// Data segments per delayed ACK.
     pub segments_per_ack: u32,
     /// When the application of the receiver reads.
@@ -213,6 +216,7 @@ impl Switches {
             rack: true,
             tlp: true,
             timestamps: true,
+            receive_buffer: None,
             segments_per_ack: 2,
             reads: Reads::AtOnce,
             long_way: false,

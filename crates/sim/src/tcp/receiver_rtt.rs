@@ -176,6 +176,11 @@ impl ReceiverRtt {
         }
     }
 
+    /// `rcv_rtt_est.rtt_us`, in eighths of a µs; 0: it has no sample.
+    pub(super) fn estimate(&self) -> u64 {
+        self.estimate
+    }
+
     /// What a compressed ACK's wait is a share of, in eighths of a µs.
     pub(super) fn smallest(&self) -> u64 {
         match self.handshake {

@@ -9,6 +9,7 @@ use super::offered;
 use super::pacing::{Pacer, SK_PACING_NONE};
 use super::profile::{Kernel, Switches};
 use super::rate::RateSampler;
+use super::receiver::first_window_bytes;
 use super::recovery::{Frto, Reduction, SackFrto, Undo};
 use super::rtt::RoundTrip;
 use super::scoreboard::{Rings, Scoreboard};
@@ -179,6 +180,12 @@ impl Sender {
         let bursts = kernel.bursts(switches.tso, paced);
         let share = bursts.share(host.tp().snd_cwnd);
         let burst = bursts.limit(&mut host, rtt.min_us()).min(share);
+        let tuned = (switches.receive_buffer)
+            .map(|most| first_window_bytes(most, mss.into()) / u64::from(mss));
+        let limits = FlowLimits {
+            receive_window: tuned.unwrap_or(limits.receive_window),
+            ..limits
+        };
         let queue = WriteQueue::new(
             kernel.splits_writes,
             switches.tso,
@@ -194,6 +201,9 @@ impl Sender {
         };
         let clamps = kernel.clamps_window;
         let mut limits = Limits::new(limits, first_window, clamps, switches.long_way);
+        if let Some(first) = tuned {
+            limits.tune(first);
+        }
         limits.autotune(host.send_buffer());
         Self {
             host,

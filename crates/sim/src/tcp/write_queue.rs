@@ -14,9 +14,11 @@ use ackclock_host::TcpSock;
 /// Bytes that the send buffer counts for each packet beside its data (`skb->truesize`): 256 of
 /// `sk_buff`, 320 of `skb_shared_info`, and 384 for headers (`SKB_SMALL_HEAD_SIZE`) in a kernel that has
 /// Wi-Fi and tunnels, as those of distributions.
-const PACKET_OVERHEAD_BYTES: u64 = 960;
+pub(super) const PACKET_OVERHEAD_BYTES: u64 = 960;
 /// A send buffer that holds more than the application writes at once.
 const FIRST_WRITE_BYTES: u64 = 1 << 20;
+/// What it keeps unsent once an ACK has come.
+const AHEAD_BYTES: u64 = 8 << 20;
 /// In place of a number of segments: after so many there is no PSH.
 const NEVER: u32 = u32::MAX;
 
@@ -46,6 +48,10 @@ pub(super) struct WriteQueue {
     /// The end of a write of `large_write` segments.
     write_end: u64,
     large_write: u16,
+    /// So many segments the application writes ahead of what leaves.
+    ahead: u32,
+    /// It writes for the second time when this is acknowledged.
+    again: u32,
     /// The end of the first write, which keeps its PSH if each packet has one segment; else 0.
     first_end: u32,
     /// What an application has written that writes now and then.
@@ -95,6 +101,8 @@ impl WriteQueue {
             large: most as u32,
             write_end: u64::MAX >> 1,
             large_write: most as u16,
+            ahead: (AHEAD_BYTES / mss) as u32,
+            again: (small * FIRST_WRITE_BYTES / 3 / (small * mss + PACKET_OVERHEAD_BYTES)) as u32,
             first_end: 0,
             writes: None,
         };
@@ -211,6 +219,24 @@ impl WriteQueue {
         }
         self.write();
         self.end = self.written_end;
+    }
+
+    /// The other end shows a window of so many segments, which changes; `una` and `next` are those of the
+    /// sender. The application writes again when a third of its first write is acknowledged, and from then
+    /// on well ahead: what is written keeps its packets.
+    #[cold]
+    pub(super) fn hear_window(&mut self, segments: u64, [una, next]: [u64; 2]) {
+        let has_written = (self.again.into()..).contains(&una) && next < self.ahead.into();
+        if has_written || self.later_push_segments == NEVER {
+            return;
+        }
+        let half = (segments / 2).min((NEVER - 1).into()) as u32;
+        self.later_push_segments = self.later_push_segments.max(half);
+        self.large = match self.first_end {
+            0 => half.clamp(self.large, self.large_write.into()),
+            // Without TSO one of so many packets has PSH.
+            _ => self.later_push_segments + 1,
+        };
     }
 
     /// Whether it knows packets at all: Linux 2.6 does not look at them.

@@ -41,7 +41,6 @@ _LARGEST = 65_535
 _AT_ONCE = " rate 1000tbit"
 _EVERYWHERE = {
     "net/core/netdev_max_backlog": NEVER_FULL,
-    "net/core/rmem_max": 2**31 - 1,
     "net/core/wmem_max": 2**31 - 1,
     "net/ipv4/tcp_mem": "100000000 100000000 100000000",
 }
@@ -65,6 +64,9 @@ _SWITCHES = {
 }
 #: Bytes of the option with timestamps, padded.
 _STAMPS_BYTES = 12
+
+#: The receive buffer that Linux starts with, bytes.
+FIRST_BUFFER = 131_072
 
 #: `tcp_ecn` of Linux 7: accurate ECN is asked for, and answered.
 ACCURATE = 3
@@ -91,6 +93,8 @@ class Way(NamedTuple):
     quickack: bool = False
     #: Number of its only flow, which is of UDP.
     udp: int | None = None
+    #: Within which the receiver's window is tuned, bytes; none: it is constant.
+    receive_buffer: int | None = None
 
 
 class Step(NamedTuple):
@@ -147,6 +151,14 @@ def _as_linux(link: Link) -> tuple[str, Mapping[str, Any]]:
     return "codel", never | {"more": f" ce_threshold {of['threshold_ns'] // 1000}us"}
 
 
+def _tuned(most: int | None) -> dict[str, object]:
+    """How receivers tune their window within a buffer of so many bytes."""
+    if most is None:
+        return {}
+    first = min(FIRST_BUFFER, most)
+    return {"net/ipv4/tcp_rmem": f"4096 {first} {most}", "net/ipv4/tcp_moderate_rcvbuf": 1}
+
+
 def queue_device(number: int) -> str:
     """The device with the queue of a link."""
     return f"q{number}"
@@ -182,7 +194,9 @@ class Network:
         #: Of each link when its probability of a loss changes, ns, and to what, 10⁻⁹.
         self._losses = _core.loss_changes(json.dumps(canonical))
         last = {way.route[-1] for way in self._ways}
-        self._direct = len(last) == 1 and not any(way.back for way in self._ways)
+        buffers = {way.receive_buffer for way in self._ways}
+        back = any(way.back for way in self._ways)
+        self._direct = len(last) == len(buffers) == 1 and not back
         self._steps = [
             self._steps_of(number, link, self._direct and number in last)
             for number, link in enumerate(self.links, 1)
@@ -204,7 +218,8 @@ class Network:
         off = tuple(switch for key, switch in _SWITCHES.items() if not flow.get(key, True))
         udp = number if flow.get("stack") else None
         segments = flow.get("delayed_ack_segments", self._canonical["delayed_ack_segments"])
-        own = (flow.get("initcwnd"), mtu, off, segments == 1, udp)
+        tuned = flow.get("receive_buffer_bytes")
+        own = (flow.get("initcwnd"), mtu, off, segments == 1, udp, tuned)
         return Way(flow["rtt_ns"], tcp_ecn, route, back, *own)
 
     def sender(self, way: Way) -> str:
@@ -288,9 +303,10 @@ class Network:
         for number, way in enumerate(self._ways, 1):
             lines += self._hosts_of(number, way)
         accurate = any(way.ecn == ACCURATE for way in self._ways)
+        tuned = {self.receiver(way): _tuned(way.receive_buffer) for way in self._ways}
         for space in receivers:
             answers = {"net/ipv4/tcp_ecn": ACCURATE} if accurate else {}
-            own = _in(space, _settings(_HOST | answers))
+            own = _in(space, _settings(_HOST | answers | tuned[space]))
             lines += [_route(space, "receiver"), *own]
         return "\n".join([*lines, *self._route_lines(), ""])
 

@@ -277,6 +277,7 @@ def _flow(
         None if flow.get(key) is None else flow[key] // mss * mss
         for key in ("receive_window_bytes", "send_buffer_bytes")
     )
+    tuned = flow.get("receive_buffer_bytes") is not None
     limit_bps = flow.get("max_pacing_rate_bps", 8 * ANY_RATE if canonical["pacing"] else None)
     fields: Sequence[object] = [
         number,
@@ -288,7 +289,7 @@ def _flow(
         start_ns,
         flow.get("stop_ns"),
         flow.get("size_bytes"),
-        window,
+        "tuned" if tuned else window,
         buffer,
         UNSENT_BYTES,
         limit_bps and limit_bps // 8,

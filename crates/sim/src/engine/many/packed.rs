@@ -12,6 +12,8 @@ const DUPLICATE: u64 = 1 << 3;
 const NEW_WINDOW: u64 = 1 << 4;
 const TELLS: u64 = 1 << 5;
 const WIDE: u64 = 1 << 6;
+/// A wide ACK has a window, in the upper half of the word.
+const WINDOW: u64 = 1 << 7;
 /// The last bits of what it acknowledges are above the flags.
 const FLAGS: u32 = 8;
 const ACK_BITS: u32 = 24;
@@ -85,10 +87,11 @@ fn write_wide(words: &mut [u64; MOST_WORDS], at_ns: u64, ack: &mut Ack) -> usize
     };
     // No count is −1.
     let ce_packets = ack.ece().map_or(u64::MAX, u64::from);
+    let window = ack.window_bytes().map_or(0, |bytes| bytes << 32 | WINDOW);
     let [a, b, c, d] = ack.sacks().blocks;
     *words = [
         at_ns,
-        told | WIDE,
+        told | window | WIDE,
         ack.ack,
         ack.echo_ns,
         ce_packets,
@@ -160,6 +163,7 @@ fn read_wide(words: &[u64]) -> (Ack, usize) {
             flags: flags(words[1]),
             ce_packets: u32::try_from(words[4]).ok(),
             left_ns: NonZeroU64::new(words[13]),
+            window_bytes: (words[1] & WINDOW != 0).then_some((words[1] >> 32) as u32),
         }))));
     }
     (ack, MOST_WORDS)
@@ -179,7 +183,7 @@ mod tests {
         fn an_ack_rests(
             blocks in proptest::collection::vec((-70_000_i64..70_000, 1_u64..70_000), 0..=MOST_SACKS),
             far in any::<[bool; 4]>(),
-            flags in any::<[bool; 4]>(),
+            flags in any::<[bool; 5]>(),
         ) {
             let (past_ns, una) = (77_000_000_000, 5_u64 << 40);
             let at_ns = past_ns + if far[0] { 5 << 32 } else { 9_999 };
@@ -200,6 +204,9 @@ mod tests {
             if flags[3] {
                 ack = ack.with_departure(at_ns - 30_000_000);
             }
+            if flags[4] {
+                ack = ack.with_window(3_758_720);
+            }
             let (mut words, mut written) = ([0; MOST_WORDS], ack.clone());
             let length = write(&mut words, at_ns, &mut written, past_ns, una);
             prop_assert!(written.is_plain());
@@ -213,6 +220,7 @@ mod tests {
             prop_assert_eq!(taken, length);
             prop_assert_eq!((same.ack, same.echo_ns, same.ece()), (ack.ack, ack.echo_ns, ack.ece()));
             prop_assert_eq!((same.left_ns(), same.is_slow()), (ack.left_ns(), ack.is_slow()));
+            prop_assert_eq!(same.window_bytes(), ack.window_bytes());
             prop_assert_eq!(&*same.sacks(), &*ack.sacks());
             prop_assert_eq!(same.flags(), ack.flags());
             prop_assert_eq!(same.is_plain(), ack.is_plain());

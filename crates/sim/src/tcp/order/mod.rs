@@ -45,6 +45,12 @@ fn begin(sk: &mut Sender, now_ns: u64, ack: &Ack) -> (Prior, Delivery) {
     if let Some(left_ns) = ack.left_ns() {
         sk.host.publish_timestamps(left_ns, echo_ns);
     }
+    if let Some(bytes) = ack.window_bytes() {
+        let window = bytes / u64::from(sk.host.tp().mss_cache);
+        sk.limits.hear_edge(ack.ack + window);
+        sk.queue
+            .hear_window(window, [sk.board.una(), sk.board.nxt()]);
+    }
     sk.rexmit = Rexmit::None;
     let tp = sk.host.tp();
     let prior = Prior {

@@ -19,6 +19,7 @@ impl Receiver {
         if self.echo.is_some() {
             self.check_ce();
         }
+        self.tune(true);
     }
 
     /// `tcp_enter_quickack_mode`
@@ -30,8 +31,8 @@ impl Receiver {
     #[inline(never)]
     fn adapt_delay(&mut self, now: u32) {
         if self.ato == 0 {
-            // The window still grows (`tcp_grow_window`): one more than usual.
-            self.quick_acks = self.max_quick_acks | 1;
+            // The window still grows (`tcp_grow_window`): one more than usual. One that is tuned says so.
+            self.quick_acks = self.max_quick_acks | u32::from(self.tuned.is_none());
             self.ato = self.min_ato;
         } else {
             let pause = now.wrapping_sub(self.last_arrival);
@@ -51,7 +52,15 @@ impl Receiver {
     /// window will read it now, and send the ACK.
     #[inline]
     pub(super) fn has_enough(&self) -> bool {
-        self.rcv_nxt - self.last_ack_sent >= self.enough && !(self.clamped && self.will_read())
+        self.rcv_nxt - self.last_ack_sent >= self.enough
+            && !(self.will_read() && self.leaves_to_reader())
+    }
+
+    /// An ACK of more than a segment would offer less than the last one did, unless data is read.
+    #[inline]
+    fn leaves_to_reader(&self) -> bool {
+        self.clamped
+            || (self.tuned.as_ref()).is_some_and(|tuned| !tuned.keeps_up(self.taken(tuned)))
     }
 
     /// The other tests.

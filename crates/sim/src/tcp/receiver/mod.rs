@@ -10,6 +10,7 @@
 mod delayed_ack;
 mod ordinary;
 mod out_of_order;
+mod tuned;
 
 use super::ack::Ack;
 use super::clock::Clock;
@@ -25,6 +26,8 @@ use ackclock_host::{
     CongestionControl, ICSK_ACK_NOW, ICSK_ACK_PUSHED, ICSK_ACK_SCHED, ICSK_ACK_TIMER,
 };
 use ackclock_net::schedule::NEVER;
+use tuned::Tuned;
+pub(crate) use tuned::{first_window_bytes, shift_of};
 
 /// `TCP_DELACK_MAX`, µs: bounds the delay of an ACK for pushed data.
 const DELACK_MAX_US: u64 = 200_000;
@@ -119,10 +122,12 @@ pub struct Receiver {
     half_window: u64,
     /// When it answered the SYN; `NEVER`: it knows the RTT of the path.
     answered_ns: u64,
-    /// What it measures of a short path.
+    /// What it measures of a short path, or for a window that is tuned.
     rtt: Option<Box<ReceiverRtt>>,
     /// The same without timestamps.
     window_rtt: Option<Box<WindowRtt>>,
+    /// The window that grows with what arrives; `None`: `offered` says what it does.
+    tuned: Option<Box<Tuned>>,
     /// So many segments are acknowledged at once. With more than Linux's two, PSH brings no ACK.
     enough: u64,
     /// Bounds of the delay of an ACK, jiffies: with PSH, and without.
@@ -153,6 +158,7 @@ impl Receiver {
             compression_ns: (kernel.sack_compression).map_or(0, |of| of.delay_of_path(rtt_ns)),
             rtt: None,
             window_rtt: None,
+            tuned: None,
             min_ato,
             max_delay: (0, 0),
             rto: 0,
@@ -224,7 +230,7 @@ impl Receiver {
             self.window_rtt = Some(Box::new(WindowRtt::new(self.window)));
             return;
         }
-        if least_rtt_ns < compression.long_rtt_ns() {
+        if least_rtt_ns < compression.long_rtt_ns() || self.tuned.is_some() {
             let phase_ns = self.clock.next_tick_ns();
             self.rtt = Some(Box::new(ReceiverRtt::new(answered_ns, back_ns, phase_ns)));
         }
@@ -238,6 +244,9 @@ impl Receiver {
         // `tcp_create_openreq_child`
         self.clock.advance(at_ns);
         self.last_arrival = self.clock.jiffies() as u32;
+        if let Some(tuned) = &mut self.tuned {
+            tuned.established(at_ns / 1_000);
+        }
         if self.answered_ns == NEVER {
             return;
         }
@@ -269,6 +278,12 @@ impl Receiver {
         self.half_window = window - window / 2;
         // Else two segments are acknowledged before the window has halved.
         self.long_way |= window < 3;
+    }
+
+    /// Linux tunes its window, within a buffer of these bytes.
+    pub(crate) fn tune_within(&mut self, buffer_bytes: u64, segment_bytes: u32) {
+        self.tuned = Some(Box::new(Tuned::new(buffer_bytes, segment_bytes.into())));
+        (self.clamped, self.long_way) = (false, true);
     }
 
     /// It acknowledges packets that never came, and reports nothing else.
@@ -425,11 +440,73 @@ impl Receiver {
     /// Lets the application read. Sends an ACK if the segment `answers`, or if reading causes one.
     #[inline]
     fn answer(&mut self, answers: bool) -> Option<Ack> {
+        if self.tuned.is_some() {
+            return self.answer_tuned(answers);
+        }
         let reads = self.will_read();
         if reads {
             self.reads_at = self.rcv_nxt + u64::from(self.read_segments);
         }
         (answers || (reads && self.reading_answers())).then(|| self.ack())
+    }
+
+    /// [`answer`](Self::answer) of a window that grows with what is read: first TCP acknowledges.
+    #[cold]
+    #[inline(never)]
+    fn answer_tuned(&mut self, answers: bool) -> Option<Ack> {
+        let answer = answers.then(|| self.ack());
+        if !self.will_read() {
+            return answer;
+        }
+        let rtt = self.rtt.as_ref().map_or(0, |rtt| rtt.estimate());
+        self.reads_at = self.rcv_nxt + u64::from(self.read_segments);
+        let tuned = self.tuned.as_mut()?;
+        tuned.reads(self.rcv_nxt, self.clock.now_ns() / 1_000, rtt);
+        let doubles = tuned.doubles(self.rcv_nxt);
+        answer.or_else(|| (doubles || self.reading_answers()).then(|| self.ack()))
+    }
+
+    /// What waits takes so much of a buffer that is tuned: for the application, and for gaps.
+    fn taken(&self, tuned: &Tuned) -> u64 {
+        let unread = self.rcv_nxt + u64::from(self.read_segments) - self.reads_at;
+        let gaps = &self.out_of_order;
+        tuned.taken(unread, unread.min(1)) + tuned.taken(gaps.len(), gaps.ranges())
+    }
+
+    /// A new segment waits in the buffer: a window that is tuned may grow. `counts`: what it takes counts.
+    #[inline]
+    fn tune(&mut self, counts: bool) {
+        if self.tuned.is_some() {
+            self.tune_window(counts);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tune_window(&mut self, counts: bool) {
+        let Some(mut tuned) = self.tuned.take() else {
+            return;
+        };
+        let own = if counts { 0 } else { tuned.packet() };
+        if tuned.arrives(self.taken(&tuned) - own) {
+            self.quick_acks |= 1;
+        }
+        self.tuned = Some(tuned);
+    }
+
+    /// The window of an ACK, if it is tuned: bytes, and whether the window field is new.
+    #[cold]
+    #[inline(never)]
+    fn select_window(&mut self) -> (u64, bool) {
+        let Some(mut tuned) = self.tuned.take() else {
+            return (0, false);
+        };
+        let selected = tuned.select(self.rcv_nxt, self.taken(&tuned));
+        if selected.is_tight {
+            self.quick_acks = 0;
+        }
+        self.tuned = Some(tuned);
+        (selected.bytes, selected.is_new)
     }
 
     /// `tcp_ecn_check_ce`, for a packet that is new.
@@ -524,12 +601,19 @@ impl Receiver {
             self.clamped = self.offered.is_above();
         }
         self.last_ack_sent = self.rcv_nxt;
+        let mut window_bytes = 0;
+        if self.tuned.is_some() {
+            (window_bytes, new_window) = self.select_window();
+        }
         let mut ack = Ack::new(ack, self.ts_recent_ns);
         if !self.sacks.is_empty() || self.duplicate.is_some() {
             ack = self.report(ack);
         }
         if new_window {
             ack = ack.with_new_window();
+        }
+        if self.tuned.is_some() {
+            ack = ack.with_window(window_bytes);
         }
         if self.tells_departures {
             ack = ack.with_departure(self.clock.now_ns());

@@ -3,6 +3,7 @@
 
 use super::super::ack::{Ack, MOST_SACKS, SACKS_BESIDE_STAMPS};
 use super::super::ranges::near;
+use super::tuned::FRAGS;
 use super::Receiver;
 use ackclock_net::schedule::NEVER;
 
@@ -47,11 +48,16 @@ impl Receiver {
             self.check_ce();
             self.grow_window(self.rcv_nxt == 0);
             let mut new = false;
-            self.out_of_order
+            let (start, _) = self
+                .out_of_order
                 .insert((segment, segment + 1), |_| new = true);
             if !new {
                 self.duplicates += 1;
                 self.duplicate = Some(segment as u32);
+            }
+            if new && self.has_sack {
+                // One that joins no packet below it is not yet in the queue.
+                self.tune((segment - start) % FRAGS > 0);
             }
             let overflows = self.compressed > 0 && self.sacks.overflows(segment);
             let overflow = overflows.then(|| self.ack());

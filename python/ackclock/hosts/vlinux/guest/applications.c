@@ -53,7 +53,8 @@ void clamp_window(const struct flow *flow, int fd)
 	/* Above half of the receive buffer the window neither limits nor grows: no quick ACKs. */
 	int bytes = flow->window ? flow->window : 120000000;
 
-	setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &bytes, sizeof(bytes));
+	if (!flow->tuned)
+		setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &bytes, sizeof(bytes));
 }
 
 /* The next phase may begin before the application writes again. */

@@ -23,7 +23,7 @@
  *					end; PAUSE: from when all is acknowledged)
  *	at TIME COMMAND...		run a command of the shell at that time
  *
- * "-" stands for nothing (STOP: never; SIZE, WINDOW, BUFFER: no limit). OUT gets samples.bin,
+ * "-" stands for nothing (STOP: never; SIZE, WINDOW, BUFFER: no limit). The WINDOW "tuned" is Linux's. OUT gets samples.bin,
  * queues.bin, records.bin, packets.bin, flows.bin, transfers.bin and counts.bin, which ackclock/hosts/vlinux/records.py reads.
  * All of it is one process: it opens each socket in the namespace of its host.
  */

@@ -37,7 +37,7 @@ struct flow {
 	uint64_t common_bytes;	/* see crates/sim/src/common.rs */
 	uint64_t pacing_rate;	/* at most so many bytes per s; 0: it does not pace */
 	struct sockaddr_in address;
-	int lowat, piece;
+	int lowat, piece, tuned;	/* tuned: Linux chooses the receive window */
 	struct write *writes;
 	int writes_len, next_write, awaits_answer;
 	int64_t connected_ns, write_ns;	/* when it writes next */

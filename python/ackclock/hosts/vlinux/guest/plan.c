@@ -39,7 +39,8 @@ static void add_flow(char *line)
 	flow.start_ns = number_of(start, 0);
 	flow.stop_ns = number_of(stop, NEVER);
 	flow.size = number_of(size, INT64_MAX);
-	flow.window = number_of(window, 0);
+	flow.tuned = !strcmp(window, "tuned");
+	flow.window = flow.tuned ? 0 : number_of(window, 0);
 	flow.buffer = number_of(buffer, INT64_MAX);
 	flow.unsent = number_of(unsent, 1 << 20);
 	flow.pacing_rate = number_of(rate, 0);
