@@ -8,7 +8,7 @@
 
 use super::super::host::Host;
 use super::super::scoreboard::Scoreboard;
-use super::Reordering;
+use super::reordering::Reordering;
 
 /// The duplicate threshold is the degree of reordering.
 #[derive(Clone, Copy, Debug)]

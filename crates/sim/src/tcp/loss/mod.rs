@@ -5,6 +5,7 @@ mod dup_thresh;
 mod fack;
 mod new_reno;
 mod rack;
+mod reordering;
 mod tlp;
 
 pub(super) use dup_thresh::DupThresh;
@@ -13,9 +14,9 @@ pub(super) use new_reno::NewReno;
 pub(super) use rack::Rack;
 pub(super) use tlp::{Answer, Tlp};
 
-use super::constants::{MOST_REORDERING, REORDERING};
 use super::host::Host;
 use super::scoreboard::{Scoreboard, SentOrder};
+use reordering::Reordering;
 
 /// A kernel's way to find losses.
 #[derive(Clone, Copy, Debug)]
@@ -28,34 +29,6 @@ pub(super) enum LossDetection {
     DupThresh(DupThresh),
     /// NewReno: the connection has no SACK.
     NewReno(NewReno),
-}
-
-/// By how many segments the path is assumed to reorder (`tp->reordering`).
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Reordering(u32);
-
-impl Reordering {
-    const fn new() -> Self {
-        Self(REORDERING)
-    }
-
-    fn of(segments: u64) -> Self {
-        Self(segments.min(MOST_REORDERING) as u32)
-    }
-
-    fn segments(self) -> u32 {
-        self.0
-    }
-
-    /// `tcp_check_sack_reordering`: a segment was late that lies so many segments below the highest that
-    /// arrived.
-    fn note(&mut self, segments: u64) {
-        self.0 = self.0.max(Self::of(segments).0);
-    }
-
-    fn is_much(self) -> bool {
-        self.0 > REORDERING
-    }
 }
 
 impl LossDetection {

@@ -7,7 +7,7 @@
 
 use super::super::host::{Counts, Host};
 use super::super::scoreboard::Scoreboard;
-use super::Reordering;
+use super::reordering::Reordering;
 use ackclock_host::CaState;
 
 /// How many duplicates a loss needs (`tp->reordering`).
