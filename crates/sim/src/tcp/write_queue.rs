@@ -54,6 +54,8 @@ pub(super) struct WriteQueue {
     again: u32,
     /// The end of the first write, which keeps its PSH if each packet has one segment; else 0.
     first_end: u32,
+    /// Packets have one segment: the host has no TSO.
+    single: bool,
     /// What an application has written that writes now and then.
     pub(super) writes: Option<Box<Writes>>,
 }
@@ -104,6 +106,7 @@ impl WriteQueue {
             ahead: (AHEAD_BYTES / mss) as u32,
             again: (small * FIRST_WRITE_BYTES / 3 / (small * mss + PACKET_OVERHEAD_BYTES)) as u32,
             first_end: 0,
+            single: false,
             writes: None,
         };
         if !splits_writes {
@@ -131,6 +134,7 @@ impl WriteQueue {
                 large: queue.later_push_segments.saturating_add(1),
                 first_window: 0,
                 first_end: first_end as u32,
+                single: true,
                 ..queue
             };
         }
@@ -232,10 +236,10 @@ impl WriteQueue {
         }
         let half = (segments / 2).min((NEVER - 1).into()) as u32;
         self.later_push_segments = self.later_push_segments.max(half);
-        self.large = match self.first_end {
-            0 => half.clamp(self.large, self.large_write.into()),
-            // Without TSO one of so many packets has PSH.
-            _ => self.later_push_segments + 1,
+        self.large = match self.single {
+            false => half.clamp(self.large, self.large_write.into()),
+            // One of so many packets has PSH.
+            true => self.later_push_segments + 1,
         };
     }
 
@@ -246,7 +250,7 @@ impl WriteQueue {
 
     /// The application has nothing yet, and writes now and then.
     pub(super) fn begin_with(&mut self, mut writes: Box<Writes>) {
-        writes.single = self.first_end > 0;
+        writes.single = self.single;
         (self.end, self.written_end, self.first_window) = (0, 0, 0);
         (self.pushed, self.pushed_end) = (false, 0);
         self.writes = Some(writes);
