@@ -18,6 +18,13 @@ def equal_packets(each: Scenario) -> pl.DataFrame:
     return linux
 
 
+def equal_behind(link: dict, usual: dict, flows: list[dict], duration: str = "8s") -> None:
+    """Behind 20 Mb/s and 40 ms; `link` and `flows` say what differs from that and from `usual`."""
+    each = [Flow(**{"algorithm": "cubic"} | usual | flow) for flow in flows]
+    link = {"rate": "20mbit"} | link
+    equal_packets(scenario(*each, jitter="0s", duration=duration, rtt="40ms", bottleneck=link))
+
+
 def test_the_initial_window_of_a_route():
     """The same packets: 30 at first, 4 beside it."""
     flows = [Flow(algorithm="cubic", initcwnd=30), Flow(algorithm="reno", initcwnd=4, start="4.1s")]
@@ -64,9 +71,7 @@ TUNED = {
 def test_a_window_that_linux_tunes(name):
     """The same packets: its quick ACKs while the window grows, and what waits for a gap."""
     flows, link = TUNED[name]
-    flows = [Flow(**{"algorithm": "cubic", "receive_buffer": "6MiB"} | flow) for flow in flows]
-    link = {"rate": "20mbit", "buffer": "1bdp"} | link
-    equal_packets(scenario(*flows, jitter="0s", duration="6s", rtt="40ms", bottleneck=link))
+    equal_behind({"buffer": "1bdp"} | link, {"receive_buffer": "6MiB"}, flows, "6s")
 
 
 def test_a_receive_buffer_is_the_limit():
@@ -111,10 +116,7 @@ WITHOUT_SACK = {
 def test_without_sack(name):
     """The same packets: NewReno's recoveries, its timeouts, and what reordering is taken for."""
     flows, buffer, link = WITHOUT_SACK[name]
-    flows = [Flow(**{"algorithm": "cubic", "sack": False} | flow) for flow in flows]
-    link = {"rate": "20mbit", "buffer": buffer} | link
-    each = scenario(*flows, jitter="0s", duration="10s", rtt="40ms", bottleneck=link)
-    equal_packets(each)
+    equal_behind({"buffer": buffer} | link, {"sack": False}, flows, "10s")
 
 
 #: Flows without timestamps, and what their link does. 300 ms more bring a needless timeout.
@@ -144,9 +146,7 @@ WITHOUT_TIMESTAMPS = {
 def test_without_timestamps(name):
     """The same packets: what was sent again tells no RTT, and only D-SACKs undo a reduction."""
     flows, buffer, link = WITHOUT_TIMESTAMPS[name]
-    flows = [Flow(**{"algorithm": "cubic", "timestamps": False} | flow) for flow in flows]
-    link = {"rate": "20mbit", "buffer": buffer} | link
-    equal_packets(scenario(*flows, jitter="0s", duration="8s", rtt="40ms", bottleneck=link))
+    equal_behind({"buffer": buffer} | link, {"timestamps": False}, flows)
 
 
 #: Flows without RACK, and what their link does.
@@ -175,9 +175,7 @@ WITHOUT_RACK = {
 def test_without_rack(name):
     """The same packets: SACKed segments count, and only a timeout finds what is lost again."""
     flows, buffer, link = WITHOUT_RACK[name]
-    flows = [Flow(**{"algorithm": "cubic", "rack": False} | flow) for flow in flows]
-    link = {"rate": "20mbit", "buffer": buffer} | link
-    equal_packets(scenario(*flows, jitter="0s", duration="8s", rtt="40ms", bottleneck=link))
+    equal_behind({"buffer": buffer} | link, {"rack": False}, flows)
 
 
 def test_without_tail_loss_probes():
