@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from ackclock import AckclockError, Bottleneck, Flow, Scenario, run, vlinux
+from ackclock import AckclockError, Bottleneck, Flow, Scenario, metrics, run, vlinux
 from ackclock.results import summary
 
 LINK = Bottleneck(rate="20mbit", buffer="1bdp")
@@ -37,13 +37,29 @@ def test_its_window_is_in_the_tables():
     ("keys", "says"),
     [
         ({"algorithm": "vegas"}, "quinn has cubic, reno, bbr of its own; choose one"),
-        ({"frames": {"size": "10kB", "every": "20ms"}}, "frames .*quinn is not told so"),
+        ({"initcwnd": 2}, "initcwnd .*quinn is not told so"),
         ({"ecn": "accurate"}, "QUIC's counts are accurate"),
     ],
 )
 def test_what_a_stack_has_not_is_refused(keys, says):
     with pytest.raises(AckclockError, match=says):
         beside(**keys).check()
+
+
+def test_frames_take_as_long_as_those_of_tcp():
+    """10 kB are 7 packets: 4.2 ms at 20 Mb/s. What QUIC delivers is read, an RTT before the ACK."""
+    frames = {"frames": {"size": "10136B", "every": "100ms"}}
+    scenario = beside(**frames).replace(rtt="40ms", sample_interval="100us", duration="5s")
+    both = [
+        metrics.frame_delays_s(run(scenario.replace(flow=[flow])), 1, 1, 4.9)
+        for flow in (scenario.flow[0], Flow(algorithm="cubic", **frames))
+    ]
+    assert [len(delays) for delays in both] == [39, 39]
+    quic_s, tcp_s = (delays.mean() for delays in both)
+    assert tcp_s == pytest.approx(0.040 + 7 * 1500 * 8 / 20e6, abs=2e-4)
+    assert quic_s == pytest.approx(7 * 1510 * 8 / 20e6, abs=2e-4)
+    (bulk,) = {len(metrics.frame_delays_s(run(beside()), number)) for number in (1, 2)}
+    assert bulk == 0
 
 
 def test_linux_has_no_such_flows():

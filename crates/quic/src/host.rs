@@ -2,6 +2,8 @@
 
 use ackclock_net::queue::Ecn;
 use ackclock_sim::guest::{Datagram, End, Settings};
+use ackclock_sim::phases::Phases;
+use ackclock_sim::scenario::Flow;
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant, SystemTime};
@@ -100,9 +102,14 @@ impl Ready {
     }
 }
 
-/// An application that always has data, until its size or its stop.
+/// An application that has data until its size or its stop, or writes now and then.
 pub(crate) struct Application {
+    flow: Flow,
+    /// Once it is connected, if it writes now and then.
+    phases: Option<Phases>,
+    is_connected: bool,
     stop_ns: u64,
+    /// What it has had to write so far.
     size_bytes: u64,
     pub(crate) written_bytes: u64,
     pub(crate) read_bytes: u64,
@@ -111,12 +118,55 @@ pub(crate) struct Application {
 
 impl Application {
     pub(crate) fn new(settings: &Settings) -> Self {
+        let flow = settings.flow.clone();
         Self {
-            stop_ns: settings.stop_ns.unwrap_or(u64::MAX),
-            size_bytes: settings.size_bytes.unwrap_or(u64::MAX),
+            phases: None,
+            is_connected: false,
+            stop_ns: flow.stop_ns.unwrap_or(u64::MAX),
+            size_bytes: flow.size_bytes.unwrap_or(u64::MAX),
+            flow,
             written_bytes: 0,
             read_bytes: 0,
             is_finished: false,
+        }
+    }
+
+    /// It is connected.
+    pub(crate) fn begin(&mut self, now_ns: u64) {
+        self.is_connected = true;
+        self.phases = Phases::begin(&self.flow, now_ns);
+        if self.phases.is_some() {
+            self.size_bytes = 0;
+        }
+    }
+
+    /// Whether it may write.
+    pub(crate) fn is_writing(&self) -> bool {
+        self.is_connected && !self.is_finished
+    }
+
+    /// Goes on with the phases that are due.
+    pub(crate) fn advance(&mut self, now_ns: u64) {
+        while now_ns < self.stop_ns && self.next_ns() <= now_ns {
+            let phase = self.phases.as_mut().and_then(|phases| phases.write(now_ns));
+            let bytes = phase.and_then(|phase| phase.size_bytes);
+            self.size_bytes = bytes.map_or(u64::MAX, |bytes| self.size_bytes + bytes);
+        }
+    }
+
+    /// All data is acknowledged. Returns whether that was the last.
+    pub(crate) fn answered(&mut self, now_ns: u64) -> bool {
+        if let Some(phases) = &mut self.phases {
+            phases.answered(now_ns);
+        }
+        self.is_finished
+    }
+
+    /// When it goes on or stops by itself; `u64::MAX`: never.
+    pub(crate) fn next_ns(&self) -> u64 {
+        match &self.phases {
+            Some(phases) if !self.is_finished => phases.next_ns().min(self.stop_ns),
+            _ => u64::MAX,
         }
     }
 
@@ -134,6 +184,13 @@ impl Application {
 
     /// Whether it will write no more.
     pub(crate) fn ends(&self, now_ns: u64) -> bool {
-        now_ns >= self.stop_ns || self.written_bytes == self.size_bytes
+        let ends = self.phases.as_ref().is_none_or(Phases::ends);
+        now_ns >= self.stop_ns || (ends && self.written_bytes == self.size_bytes)
+    }
+
+    /// Whether it wants to know when all that it has written is acknowledged.
+    pub(crate) fn asks(&self) -> bool {
+        let asks = self.phases.as_ref().is_some_and(Phases::asks);
+        asks && self.written_bytes == self.size_bytes
     }
 }

@@ -27,8 +27,8 @@ use std::time::{Duration, Instant};
 struct Host {
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Connection)>,
-    /// The stream as this end knows it.
-    stream: Option<StreamId>,
+    /// The streams that it sends on or reads. What waits for an answer is a stream of its own.
+    streams: Vec<StreamId>,
     ready: Ready,
     text: Vec<u8>,
 }
@@ -38,17 +38,19 @@ struct Noq {
     hosts: [Host; 2],
     watch: Watch,
     application: Application,
+    /// Streams that are finished, and not yet acknowledged.
+    finished: usize,
 }
 
-/// A connection whose client sends on one stream.
+/// A connection whose client sends on one stream after the other.
 pub(crate) fn open(settings: &Settings) -> Box<dyn Guest> {
     let clock = Clock::new();
     let watch = Watch::default();
     let transport = |watch: Watch| {
         let mut of = TransportConfig::default();
-        let window = settings.receive_window_bytes.map(VarInt::from_u64);
+        let window = settings.flow.receive_window_bytes.map(VarInt::from_u64);
         let window = window.and_then(Result::ok).unwrap_or(VarInt::MAX);
-        let algorithm = settings.algorithm.clone();
+        let algorithm = settings.flow.algorithm.clone();
         of.initial_mtu(settings.datagram_bytes)
             .mtu_discovery_config(None)
             .max_idle_timeout(None)
@@ -67,7 +69,7 @@ pub(crate) fn open(settings: &Settings) -> Box<dyn Guest> {
         Host {
             endpoint: Endpoint::new(Arc::new(config), server.map(Arc::new), true),
             connection: None,
-            stream: None,
+            streams: Vec::new(),
             ready: Ready::default(),
             text: Vec::new(),
         }
@@ -87,6 +89,7 @@ pub(crate) fn open(settings: &Settings) -> Box<dyn Guest> {
         hosts,
         watch,
         application: Application::new(settings),
+        finished: 0,
     })
 }
 
@@ -97,7 +100,7 @@ impl Noq {
     }
 
     /// What an end's connection tells its endpoint and its application.
-    fn settle(&mut self, end: End) {
+    fn settle(&mut self, end: End, now_ns: u64) {
         let host = &mut self.hosts[end as usize];
         let Some((handle, connection)) = &mut host.connection else {
             return;
@@ -110,7 +113,7 @@ impl Noq {
         while let Some(event) = connection.poll() {
             match (event, end) {
                 (noq_proto::Event::Connected, End::Sender) => {
-                    host.stream = connection.streams().open(Dir::Uni);
+                    self.application.begin(now_ns);
                     self.watch.tell(Event::Established);
                 }
                 (noq_proto::Event::ConnectionLost { .. }, End::Sender) => {
@@ -118,51 +121,71 @@ impl Noq {
                     self.watch.congestion(true, window, window);
                 }
                 (noq_proto::Event::Stream(StreamEvent::Finished { .. }), End::Sender) => {
-                    self.watch.tell(Event::Completed);
+                    self.finished -= 1;
+                    let is_all = self.finished == 0 && host.streams.is_empty();
+                    if is_all && self.application.answered(now_ns) {
+                        self.watch.tell(Event::Completed);
+                    }
                 }
                 (noq_proto::Event::Stream(StreamEvent::Opened { dir }), End::Receiver) => {
-                    host.stream = connection.streams().accept(dir).or(host.stream);
+                    while let Some(stream) = connection.streams().accept(dir) {
+                        host.streams.push(stream);
+                    }
                 }
                 _ => (),
             }
         }
-        if let (End::Receiver, Some(stream)) = (end, host.stream) {
-            let mut reader = connection.recv_stream(stream);
-            let Ok(mut chunks) = reader.read(false) else {
-                return;
-            };
-            while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
-                self.application.read_bytes += chunk.bytes.len() as u64;
-            }
-            let _ = chunks.finalize();
+        if end == End::Receiver {
+            host.streams.retain(|stream| {
+                let mut reader = connection.recv_stream(*stream);
+                let Ok(mut chunks) = reader.read(false) else {
+                    return false;
+                };
+                let goes_on = loop {
+                    match chunks.next(usize::MAX) {
+                        Ok(Some(chunk)) => self.application.read_bytes += chunk.bytes.len() as u64,
+                        end => break end.is_err(),
+                    }
+                };
+                let _ = chunks.finalize();
+                goes_on
+            });
         }
     }
 
     /// The application writes.
     fn write(&mut self, now_ns: u64) {
         let host = &mut self.hosts[End::Sender as usize];
-        let (Some((_, connection)), Some(stream), false) = (
-            &mut host.connection,
-            host.stream,
-            self.application.is_finished,
-        ) else {
+        let application = &mut self.application;
+        let (Some((_, connection)), true) = (&mut host.connection, application.is_writing()) else {
             return;
         };
+        application.advance(now_ns);
         let window = window(connection);
-        let mut sends = connection.send_stream(stream);
         loop {
-            let text = self.application.next(now_ns, window);
+            let text = application.next(now_ns, window);
+            let is_over = text.is_empty() && application.ends(now_ns);
+            let begins = !text.is_empty() || (is_over && self.finished == 0);
+            if begins && host.streams.is_empty() {
+                host.streams.extend(connection.streams().open(Dir::Uni));
+            }
+            let Some(stream) = host.streams.first() else {
+                break;
+            };
+            let mut sends = connection.send_stream(*stream);
             if text.is_empty() {
+                if (is_over || application.asks()) && sends.finish().is_ok() {
+                    host.streams.clear();
+                    self.finished += 1;
+                }
                 break;
             }
             let Ok(written) = sends.write_chunks(&mut &mut [Bytes::from_static(text)][..]) else {
                 break;
             };
-            self.application.written_bytes += written as u64;
+            application.written_bytes += written as u64;
         }
-        if self.application.ends(now_ns) {
-            self.application.is_finished = sends.finish().is_ok();
-        }
+        application.is_finished = application.ends(now_ns);
     }
 }
 
@@ -210,14 +233,18 @@ impl Guest for Noq {
             }
             None => (),
         }
-        self.settle(end);
+        self.settle(end, now_ns);
     }
 
     fn poll_timeout(&mut self, end: End) -> u64 {
         let at = self
             .connection(end)
             .and_then(|connection| connection.poll_timeout());
-        at.map_or(u64::MAX, |at| self.clock.ns(at))
+        let at_ns = at.map_or(u64::MAX, |at| self.clock.ns(at));
+        match end {
+            End::Sender => at_ns.min(self.application.next_ns()),
+            End::Receiver => at_ns,
+        }
     }
 
     fn handle_timeout(&mut self, end: End, now_ns: u64) {
@@ -225,7 +252,7 @@ impl Guest for Noq {
         if let Some(connection) = self.connection(end) {
             connection.handle_timeout(now);
         }
-        self.settle(end);
+        self.settle(end, now_ns);
     }
 
     fn poll_event(&mut self) -> Option<Event> {

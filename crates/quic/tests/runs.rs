@@ -3,7 +3,7 @@
 use ackclock_net::buffer::Buffer;
 use ackclock_net::link::Bottleneck;
 use ackclock_sim::record::EventKind;
-use ackclock_sim::scenario::{Flow, Profile, Reads, Scenario, StackName};
+use ackclock_sim::scenario::{Flow, Frames, Profile, Reads, Scenario, StackName, Write};
 use ackclock_sim::{run, Control, RunResult};
 
 const MS: u64 = 1_000_000;
@@ -129,6 +129,149 @@ fn a_transfer_completes() {
         (1_430_000..1_900_000).contains(&flows.completed_us[0]),
         "{flows:?}"
     );
+}
+
+fn writes(stack: StackName, writes: &[Write]) -> Flow {
+    Flow {
+        writes: writes.into(),
+        ..guest(stack, "cubic")
+    }
+}
+
+/// When a flow had delivered so much, us after it was connected.
+fn delivered_us(result: &RunResult, bytes: u64) -> u64 {
+    let (samples, events) = (&result.samples, &result.events);
+    let row = (samples.delivered_bytes.iter()).position(|delivered| *delivered >= bytes);
+    samples.time_us[row.unwrap()] - events.time_us[0]
+}
+
+/// What a frame needs on an empty link is the serialization of its packets: one, or 7 of quinn, which noq
+/// would pace. The path's delay is that of ACKs.
+#[test]
+fn a_frame_takes_its_serialization() {
+    for stack in STACKS {
+        let frames = match stack {
+            StackName::Quinn => vec![(1_000, 1), (9_800, 7)],
+            _ => vec![(1_000, 1)],
+        };
+        for (size_bytes, packets) in frames {
+            let frames = Some(Frames {
+                size_bytes,
+                every_ns: 100 * MS,
+            });
+            let flow = Flow {
+                frames,
+                ..guest(stack, "cubic")
+            };
+            let mut of = scenario(10_000_000, 100, vec![flow]);
+            (of.duration_ns, of.sample_interval_ns) = (2 * S, MS / 20);
+            let result = simulate(&of);
+            // 28 bytes of IP and UDP, 16 of AES-GCM, 10 or 11 of QUIC's header, 2 to 6 of the frame's.
+            let us = |more: u64| (size_bytes + packets * (54 + more)) * 8 / 10;
+            // Before the first leaves the end of the handshake.
+            for number in 1..19 {
+                let delay_us = delivered_us(&result, size_bytes * (number + 1)) - number * 100_000;
+                let expected = us(2)..us(8) + 50;
+                assert!(
+                    expected.contains(&delay_us),
+                    "{stack:?} {packets}: {delay_us}"
+                );
+            }
+            assert_eq!(result.flows.delivered_bytes, [size_bytes * 20]);
+        }
+    }
+}
+
+#[test]
+fn what_is_written_arrives_and_completes() {
+    for stack in STACKS {
+        let every_100_ms = Write {
+            at_ns: 2 * S,
+            size_bytes: Some(50_001),
+            every_ns: Some(100 * MS),
+            ..Write::default()
+        };
+        let once = |at_ns, bytes| Write {
+            at_ns,
+            size_bytes: Some(bytes),
+            ..Write::default()
+        };
+        let flow = writes(
+            stack,
+            &[once(0, 100_000), every_100_ms, once(4 * S, 1_000_000)],
+        );
+        let mut of = scenario(20_000_000, 60, vec![flow]);
+        let results = [1, 1].map(|_| simulate(&of));
+        let flows = &results[0].flows;
+        assert_eq!(flows.delivered_bytes, [100_000 + 20 * 50_001 + 1_000_000]);
+        // 1 MB takes 0.4 s at least.
+        let completed_us = flows.completed_us[0];
+        assert!((4_440_000..5_000_000).contains(&completed_us), "{flows:?}");
+        assert_eq!(results[0].trace_hash, results[1].trace_hash);
+        // After a handshake of some 40 ms the writes of 2 s and of 9 times 100 ms more.
+        of.flows[0].stop_ns = Some(2_980 * MS);
+        let flows = simulate(&of).flows;
+        assert_eq!(flows.delivered_bytes, [100_000 + 10 * 50_001]);
+        // And the end of the stream needs an RTT, and an ACK that waits for up to 25 ms.
+        let completed_us = flows.completed_us[0];
+        assert!((3_020_000..3_050_000).contains(&completed_us), "{flows:?}");
+    }
+}
+
+/// Who waits for an answer writes again after the pause: a request takes its serialization, an RTT, and
+/// what the receiver keeps the ACK of one packet, 25 ms (RFC 9000, 18.2).
+#[test]
+fn a_pause_begins_with_the_last_ack() {
+    for stack in STACKS {
+        let request = Write {
+            size_bytes: Some(1_000),
+            pause_ns: Some(200 * MS),
+            ..Write::default()
+        };
+        let mut of = scenario(10_000_000, 100, vec![writes(stack, &[request])]);
+        (of.duration_ns, of.sample_interval_ns) = (10 * S, MS / 10);
+        let result = simulate(&of);
+        for number in 1..20 {
+            let took_us =
+                delivered_us(&result, 1_000 * (number + 1)) - delivered_us(&result, 1_000 * number);
+            // Now and then a MAX_STREAMS of the receiver takes the ACK along.
+            let least_us = 200_000 + 40_000 + 800;
+            assert!(
+                took_us.abs_diff(least_us + 25_000) < 200 || took_us.abs_diff(least_us) < 200,
+                "{stack:?}: {took_us}"
+            );
+        }
+    }
+}
+
+/// Neither stack reduces its window after a silence, as Linux's TCP does (RFC 9002, section 7.8, lets it
+/// pace instead), and neither raises one that its application does not fill.
+#[test]
+fn the_window_stands_while_the_application_is_the_limit() {
+    for stack in STACKS {
+        let write = |at_ns, size_bytes, every_ns| Write {
+            at_ns,
+            size_bytes,
+            every_ns,
+            ..Write::default()
+        };
+        let phases = [
+            write(0, Some(1_000), Some(20 * MS)),
+            write(5 * S, Some(4_000_000), None),
+            write(15 * S, None, None),
+        ];
+        let result = simulate(&scenario(20_000_000, 60, vec![writes(stack, &phases)]));
+        let cwnd = |at_us: u64| {
+            let row = (result.samples.time_us.iter()).position(|us| *us == at_us);
+            result.samples.cwnd_packets[row.unwrap()]
+        };
+        // 12 000 bytes, in packets of 1448.
+        assert_eq!([cwnd(500_000), cwnd(5_000_000)], [8, 8], "{stack:?}");
+        assert!(cwnd(8_000_000) > 60, "{stack:?}");
+        assert_eq!(cwnd(15_000_000), cwnd(8_000_000), "{stack:?}");
+        assert_eq!(result.flows.receive_window_limited_us, [0]);
+        assert_eq!(result.flows.send_buffer_limited_us, [0]);
+    }
 }
 
 #[test]

@@ -6,7 +6,6 @@ mod guest;
 mod handshake;
 mod hosts;
 mod packets;
-mod phases;
 mod rows;
 mod visit;
 
@@ -15,6 +14,7 @@ pub(crate) use visit::Visit;
 
 use crate::acks::AckLine;
 use crate::header::ACK_BYTES;
+use crate::phases::Phases;
 use crate::record::EventCounts;
 use crate::scenario::{EcnMode, Flow as FlowScenario, Scenario};
 use crate::session::Session;
@@ -26,7 +26,6 @@ use ackclock_net::line::Line;
 use ackclock_net::queue::Tally;
 use ackclock_net::rng::{Draw, Owner, Stream};
 use ackclock_net::schedule::NEVER;
-use phases::Application;
 
 /// The phase of a flow.
 #[allow(clippy::large_enum_variant)]
@@ -117,7 +116,7 @@ pub(crate) struct Flow<'a> {
     /// Its hosts take no short way (ADR 17).
     long_way: bool,
     /// An application that writes now and then.
-    application: Option<Box<Application>>,
+    application: Option<Box<Phases>>,
 }
 
 /// The random streams of connections.

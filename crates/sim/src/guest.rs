@@ -4,6 +4,7 @@
 //! The engine asks both ends of a [`Guest`] what they send and when their timers are due, and gives
 //! them what arrives. A guest has no clock, socket or thread of its own, so a seed repeats its run.
 
+use crate::scenario::Flow;
 use ackclock_net::queue::Ecn;
 use std::sync::OnceLock;
 
@@ -38,20 +39,12 @@ pub const HEADER_BYTES: u32 = 28;
 pub struct Settings {
     /// When it begins, in simulated time, ns.
     pub now_ns: u64,
-    /// The stack's own congestion control: a name of [`Stack::algorithms`].
-    pub algorithm: String,
     /// Seed of its random numbers.
     pub seed: u64,
     /// Payload of the largest datagram, bytes.
     pub datagram_bytes: u16,
-    /// Data that it sends in all; `None`: without end.
-    pub size_bytes: Option<u64>,
-    /// When its application stops sending, ns.
-    pub stop_ns: Option<u64>,
-    /// How much the receiver takes before its application reads it; `None`: no limit.
-    pub receive_window_bytes: Option<u64>,
-    /// Of UDP: how fast it sends, bit/s with headers.
-    pub rate_bps: Option<u64>,
+    /// Its algorithm is a name of [`Stack::algorithms`].
+    pub flow: Flow,
 }
 
 /// Both ends of a connection between two hosts.

@@ -13,6 +13,7 @@ mod flow;
 pub mod guest;
 mod header;
 mod packets;
+pub mod phases;
 pub mod record;
 pub mod scenario;
 pub mod schema;

@@ -29,9 +29,9 @@ struct Udp {
 fn open(settings: &Settings) -> Box<dyn Guest> {
     Box::new(Udp {
         start_ns: settings.now_ns,
-        stop_ns: settings.stop_ns.unwrap_or(NEVER),
+        stop_ns: settings.flow.stop_ns.unwrap_or(NEVER),
         // Validation wants one.
-        rate_bps: settings.rate_bps.unwrap_or(1),
+        rate_bps: settings.flow.rate_bps.unwrap_or(1),
         payload_bytes: settings.datagram_bytes,
         sent_packets: 0,
         delivered_bytes: 0,
@@ -94,19 +94,20 @@ impl Guest for Udp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::Flow;
 
     /// 1500 bytes with headers at 7 Mb/s: a datagram each 1 714 285.71 ns, in the long run exactly.
     #[test]
     fn it_keeps_its_rate() {
         let mut udp = open(&Settings {
             now_ns: 1_000,
-            algorithm: "none".into(),
             seed: 0,
             datagram_bytes: 1472,
-            size_bytes: None,
-            stop_ns: Some(1_000_001_000),
-            receive_window_bytes: None,
-            rate_bps: Some(7_000_000),
+            flow: Flow {
+                stop_ns: Some(1_000_001_000),
+                rate_bps: Some(7_000_000),
+                ..Flow::endless("none", 0)
+            },
         });
         let mut times_ns = vec![];
         loop {

@@ -7,7 +7,7 @@ import polars as pl
 
 from ackclock.estimates.repeats import AtLeast
 from ackclock.figures.experiment import as_row
-from ackclock.results import measures, metrics
+from ackclock.results import metrics
 from ackclock.results.result import Result
 
 #: What a run leaves out at its start, s.
@@ -198,29 +198,13 @@ def _transfers(result: Result) -> tuple[float | None, float | None, float | None
 
 def _frames(result: Result, start_s: float) -> tuple[float | None, float | None]:
     """Median and 95th percentile of the delays of frames, to one sample interval."""
-    resolved = result.resolved
-    delays_ms: list[np.ndarray] = []
-    end_us = resolved["duration_ns"] / 1e3
-    for number, flow in enumerate(resolved["flows"], 1):
-        if (frames := flow.get("frames")) is None:
-            continue
-        of = (pl.col("flow") == number) & (pl.col("kind") == "established")
-        connected_us = result.events.filter(of)["time_us"].to_numpy()
-        if not len(connected_us):
-            continue
-        samples = result.samples.filter(pl.col("flow") == number)
-        delivered = samples["delivered_bytes"].to_numpy()
-        times_us = samples["time_us"].to_numpy()
-        mss = measures.mss_bytes(resolved, flow)
-        frame_bytes = -(-frames["size_bytes"] // mss) * mss
-        written_us = np.arange(connected_us[0], end_us - 1e6, frames["every_ns"] / 1e3)
-        ends = frame_bytes * np.arange(1, len(written_us) + 1)
-        # A frame that never comes counts with the time that it had.
-        acked_us = np.append(times_us, end_us)[np.searchsorted(delivered, ends)]
-        delays_ms.append((acked_us - written_us)[written_us >= start_s * 1e6] / 1e3)
-    if not delays_ms:
+    end_s = metrics.duration_s(result) - 1
+    flows = range(1, len(result.resolved["flows"]) + 1)
+    delay_ms = 1e3 * np.concatenate(
+        [metrics.frame_delays_s(result, number, start_s, end_s) for number in flows]
+    )
+    if not len(delay_ms):
         return None, None
-    delay_ms = np.concatenate(delays_ms)
     return float(np.median(delay_ms)), float(np.quantile(delay_ms, 0.95))
 
 

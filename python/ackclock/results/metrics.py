@@ -34,6 +34,7 @@ __all__ = [
     "duration_s",
     "epochs_s",
     "fairness_window_s",
+    "frame_delays_s",
     "goodput_bps",
     "jain_index",
     "last_start_s",
@@ -152,6 +153,35 @@ def epochs_s(result: Result, flow: int) -> Array:
     """Times between successive entries into fast recovery, s; shape (entries - 1,)."""
     entries_us = _of(result.events, flow).filter(pl.col("kind") == "recovery")["time_us"]
     return np.diff(entries_us.to_numpy() / 1e6)
+
+
+def frame_delays_s(
+    result: Result, flow: int, start_s: float = 0, stop_s: float | None = None
+) -> Array:
+    """From the writing of each frame of a flow until it is delivered, to one sample interval.
+
+    Of the frames that it writes from `start_s` to `stop_s` (default: in the whole run). A frame
+    that never comes counts with the time that it had. Empty if the flow has no `frames`, or never
+    connects.
+    """
+    resolved = result.resolved
+    of, end_us = resolved["flows"][flow - 1], 1e6 * duration_s(result)
+    if (frames := of.get("frames")) is None:
+        return np.empty(0)
+    connected_us = _of(result.events, flow).filter(kind="established")["time_us"]
+    if connected_us.is_empty():
+        return np.empty(0)
+    size, mss = frames["size_bytes"], measures.mss_bytes(resolved, of)
+    # Only a stack of its own writes single bytes.
+    size = size if of.get("stack") else -(-size // mss) * mss
+    last_us = end_us if stop_s is None else 1e6 * stop_s
+    written_us = np.arange(connected_us[0], last_us, frames["every_ns"] / 1e3)
+    samples = _of(result.samples, flow)
+    ends = size * np.arange(1, len(written_us) + 1)
+    at = np.searchsorted(samples["delivered_bytes"].to_numpy(), ends)
+    delivered_us: Array = np.append(samples["time_us"].to_numpy(), end_us)[at]
+    delays_s: Array = (delivered_us - written_us)[written_us >= 1e6 * start_s] / 1e6
+    return delays_s
 
 
 def queue_delays_s(

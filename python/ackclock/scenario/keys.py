@@ -20,7 +20,7 @@ class Frames(Model):
     """What an application writes, the first frame as soon as it is connected."""
 
     size: Annotated[str, Size(1, 1_099_511_627_776, "10kB")] = Field(
-        description="Size of a frame, rounded up to full segments."
+        description="Size of a frame; over TCP rounded up to full segments."
     )
     every: Annotated[str, Time(1_000, 3_600_000_000_000_000, "20ms")] = Field(
         description="Time between two frames."
@@ -35,8 +35,8 @@ class Write(Model):
     )
     size: Annotated[str, Size(1, 1_099_511_627_776, "10kB")] | None = Field(
         None,
-        description="Size of a write, rounded up to full segments (default: from then on there "
-        "is always data).",
+        description="Size of a write; over TCP rounded up to full segments (default: from then "
+        "on there is always data).",
     )
     every: Annotated[str, Time(1_000, 3_600_000_000_000_000, "20ms")] | None = Field(
         None, description="Time between two writes (default: it writes once)."

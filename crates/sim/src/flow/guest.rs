@@ -20,13 +20,9 @@ impl Flow<'_> {
         };
         let settings = Settings {
             now_ns,
-            algorithm: self.scenario.algorithm.clone(),
             seed: self.draws.as_mut().map_or(0, |draws| draws.cc.bits()),
             datagram_bytes: scenario.datagram_bytes(),
-            size_bytes: self.scenario.size_bytes,
-            stop_ns: self.scenario.stop_ns,
-            receive_window_bytes: self.scenario.receive_window_bytes,
-            rate_bps: self.scenario.rate_bps,
+            flow: self.scenario.clone(),
         };
         visit.begin((stack.open)(&settings));
     }

@@ -217,7 +217,7 @@ impl Hides {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Frames {
-    /// Size of a frame, rounded up to full segments.
+    /// Size of a frame; over TCP rounded up to full segments.
     #[schemars(range(min = 1, max = 1_u64 << 40), example = 10_000)]
     pub size_bytes: u64,
     /// Time between two frames.
@@ -232,7 +232,7 @@ pub struct Write {
     /// When it begins: time after the flow is connected.
     #[schemars(range(max = MAX_DURATION_NS), extend("default" = 0))]
     pub at_ns: u64,
-    /// Size of a write, rounded up to full segments (default: from then on there is always data).
+    /// Size of a write; over TCP rounded up to full segments (default: from then on there is always data).
     #[schemars(range(min = 1, max = 1_u64 << 40), example = 10_000)]
     pub size_bytes: Option<u64>,
     /// Time between two writes (default: it writes once).
@@ -254,17 +254,6 @@ impl Flow {
             true => 0,
             false => STAMPS_BYTES,
         }
-    }
-
-    /// Phase `index` of what its application writes.
-    pub(crate) fn write(&self, index: usize) -> Option<Write> {
-        let of_frames = |frames: Frames| Write {
-            size_bytes: Some(frames.size_bytes),
-            every_ns: Some(frames.every_ns),
-            ..Write::default()
-        };
-        let frames = self.frames.filter(|_| index == 0).map(of_frames);
-        frames.or_else(|| self.writes.get(index).copied())
     }
 
     /// Checks what its application writes.

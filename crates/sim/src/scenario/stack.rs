@@ -71,8 +71,8 @@ impl Scenario {
             },
         )?;
         for (key, is_given) in [
-            ("frames", flow.frames.is_some()),
-            ("writes", !flow.writes.is_empty()),
+            ("frames", is_udp && flow.frames.is_some()),
+            ("writes", is_udp && !flow.writes.is_empty()),
             ("mss_bytes", flow.mss_bytes.is_some()),
             ("initcwnd", flow.initcwnd.is_some()),
             ("max_pacing_rate_bps", flow.max_pacing_rate_bps.is_some()),
