@@ -24,41 +24,40 @@ impl SackList {
         self.0.iter().copied().filter(|block| block.1 > 0)
     }
 
-    /// The first block that touches the range.
-    fn touched(&self, range: Range) -> Option<usize> {
-        self.0.iter().position(|&block| touches(block, range))
-    }
-
-    /// Whether a segment that touches neither of the two most recent blocks may push out a block that
-    /// no ACK has reported yet. Then a compressed ACK must leave first.
-    pub(super) fn overflows(&self, segment: u64) -> bool {
-        let place = || {
-            let known = self.known().count();
-            self.touched((segment, segment + 1)).unwrap_or(known)
+    /// Grows the first block that touches the range. Returns its place, or that of a new block.
+    pub(super) fn extend(&mut self, range: Range) -> usize {
+        let Some(place) = self.0.iter().position(|&block| touches(block, range)) else {
+            return self.known().count();
         };
-        place() >= SACK_BLOCKS_EXPECTED
+        self.0[place] = hull(self.0[place], range);
+        place
     }
 
-    /// Puts a range first: with the block that it extends and all that they touch then, or as a block
-    /// of its own.
-    pub(super) fn add(&mut self, mut range: Range) {
-        let hull = |a: Range, b: Range| (a.0.min(b.0), a.1.max(b.1));
-        let extended = self.touched(range);
-        if let Some(index) = extended {
-            range = hull(range, self.0[index]);
+    /// Whether a range at this place may push out a block that no ACK has reported yet. Then a compressed
+    /// ACK must leave first.
+    pub(super) fn overflows(place: usize) -> bool {
+        place >= SACK_BLOCKS_EXPECTED
+    }
+
+    /// Puts a range first: the block at `place`, which it has extended, with all that they touch then, or a
+    /// block of its own.
+    pub(super) fn put_first(&mut self, mut range: Range, place: usize) {
+        let grown = self.0.get(place).filter(|&&block| touches(block, range));
+        let extended = grown.is_some();
+        if let Some(&block) = grown {
+            range = block;
             let joined = self.0.iter().filter(|&&block| touches(block, range));
-            if index == 0 && joined.count() == 1 {
-                self.0[0] = range;
+            if place == 0 && joined.count() == 1 {
                 return;
             }
         }
         let old = std::mem::take(&mut self.0);
         let mut used = 1;
         for (index, &block) in old.iter().enumerate() {
-            if block.1 == 0 || extended == Some(index) {
+            if block.1 == 0 || (extended && place == index) {
                 continue;
             }
-            if extended.is_some() && touches(range, block) {
+            if extended && touches(range, block) {
                 range = hull(range, block);
             } else if let Some(slot) = self.0.get_mut(used) {
                 *slot = block;
@@ -76,6 +75,10 @@ impl SackList {
             *slot = *block;
         }
     }
+}
+
+fn hull(a: Range, b: Range) -> Range {
+    (a.0.min(b.0), a.1.max(b.1))
 }
 
 /// `tcp_sack_extend`: whether two blocks overlap or adjoin. An empty block touches nothing.

@@ -3,6 +3,7 @@
 
 use super::super::ack::{Ack, MOST_SACKS, SACKS_BESIDE_STAMPS};
 use super::super::ranges::near;
+use super::super::sack_list::SackList;
 use super::tuned::FRAGS;
 use super::Receiver;
 use ackclock_net::schedule::NEVER;
@@ -59,9 +60,12 @@ impl Receiver {
                 // One that joins no packet below it is not yet in the queue.
                 self.tune((segment - start) % FRAGS > 0);
             }
-            let overflows = self.compressed > 0 && self.sacks.overflows(segment);
+            let range = (segment, segment + 1);
+            let place = self.sacks.extend(range);
+            // The ACK that leaves for a block has its new length, at the block's old place.
+            let overflows = self.compressed > 0 && SackList::overflows(place);
             let overflow = overflows.then(|| self.ack());
-            self.sacks.add((segment, segment + 1));
+            self.sacks.put_first(range, place);
             if overflow.is_some() {
                 // This ACK was the segment's: nothing is scheduled any more.
                 return overflow;
