@@ -162,6 +162,20 @@ fn the_delayed_ack_timer_outlives_its_ack() {
     assert_eq!(script.receiver.poll_timeout(), u64::MAX);
 }
 
+/// `tcp_send_delayed_ack`: a second segment that leaves its ACK to the reader may bring the timer forward.
+/// After a pause of 39 ms the delay is 40/2 + 39 = 59 jiffies, and with the next segment 59/2 + 20 = 49.
+#[test]
+fn the_delayed_ack_timer_moves_forward() {
+    let mut script = Script::of(Profile::Linux6, Reads::AtOnce, RTT);
+    assert_eq!(script.segment(20), None);
+    assert!(script.segment(21).is_some());
+    script.now_ns += 39 * MS;
+    assert_eq!(script.segment(22), None);
+    assert!((59.0..=60.0).contains(&script.wait_ms()));
+    assert!(script.segment(23).is_some());
+    assert!((49.0..=50.0).contains(&script.wait_ms()));
+}
+
 /// The window field changes with an ACK of 16 KiB: the right edge is above the window. That of the
 /// first ACK is scaled, and that of the handshake was not.
 #[test]
@@ -366,6 +380,8 @@ fn a_compressed_block_is_not_lost() {
     assert_eq!(script.receiver.poll_timeout(), u64::MAX);
     assert_eq!(script.segment(51), None);
     assert_eq!(script.wait_ms(), 1.1);
+    // One that grows at its place is told at its place, with what has come (`tcp_sack_extend`).
+    assert_eq!(blocks(script.segment(31)), [(50, 52), (40, 42), (30, 32)]);
 }
 
 proptest! {

@@ -69,16 +69,19 @@ impl Receiver {
         self.quick_acks > 0 || self.segments_per_ack == 1 || self.acks_now
     }
 
-    /// `tcp_send_delayed_ack`. Each first segment after an ACK arms the timer anew.
+    /// `tcp_send_delayed_ack`. Each first segment after an ACK arms the timer anew, and so does one that
+    /// would have it fire earlier.
     #[inline]
     pub(super) fn delay_ack(&mut self) {
-        if self.delayed {
-            return;
-        }
         let mut delay = self.ato;
         if delay > self.min_ato {
             let (pushed, usual) = self.max_delay;
             delay = delay.min(if self.pushed { pushed } else { usual });
+        }
+        let (armed, armed_delay) = self.armed;
+        if self.delayed && (self.clock.jiffies() as u32).wrapping_sub(armed) + delay >= armed_delay
+        {
+            return;
         }
         self.delayed = true;
         self.arm(delay);
