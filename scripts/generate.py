@@ -244,7 +244,7 @@ class Keys:
     def annotation(self, name: str, target: dict) -> str:
         """The Python type of a field that is neither a quantity nor a number."""
         match target:
-            case {"type": "boolean"}:
+            case {"type": "boolean" | ["boolean", "null"]}:
                 annotation = "Annotated[bool, Strict()]"
             case {"type": "array", "items": {"type": "integer"} as item}:
                 limits = f"{item['minimum']:_}, {item['maximum']:_}"

@@ -132,8 +132,14 @@ impl Scenario {
         Ok(())
     }
 
+    /// The hosts of a flow or session: its own, or the scenario's.
+    fn profile_of<'a>(&'a self, flow: &'a Table) -> &'a str {
+        let own = flow.text("profile");
+        own.or(self.top.text("profile")).unwrap_or_default()
+    }
+
     fn check_ecn(&self, name: &str, flow: &Table) -> Result<(), String> {
-        let profile = self.top.text("profile").unwrap_or_default();
+        let profile = self.profile_of(flow);
         if !flow.is_true("ecn") || NEW.contains(&profile) {
             return Ok(());
         }
@@ -159,7 +165,7 @@ impl Scenario {
                 ));
             }
         }
-        let profile = self.top.text("profile").unwrap_or_default();
+        let profile = self.profile_of(session);
         if session.is_true("route_ssthresh") && NEW.contains(&profile) {
             return Err(format!(
                 "{name}: route_ssthresh = true: Linux has no route cache since 3.6; write profile = \
@@ -396,10 +402,7 @@ impl Scenario {
         let reads = self.top.text("reads").unwrap_or_default().replace(' ', "_");
         canonical.insert("reads".into(), reads.into());
         if matches!(self.top.entry("tso"), Entry::Missing) {
-            let is_new = self
-                .top
-                .text("profile")
-                .is_some_and(|profile| NEW.contains(&profile));
+            let is_new = NEW.contains(&self.top.text("profile").unwrap_or_default());
             canonical.insert("tso".into(), is_new.into());
         }
         let mut links = Vec::new();
@@ -453,10 +456,21 @@ impl Scenario {
     }
 
     /// A flow or session as in the canonical form.
+    fn says_nothing_of_tso(&self, flow: &Table) -> bool {
+        [flow, &self.top]
+            .map(|table| matches!(table.entry("tso"), Entry::Missing))
+            .iter()
+            .all(|missing| *missing)
+    }
+
     fn connection(&self, table: &Table) -> Result<Value, String> {
         let mss = table.number("mss").unwrap_or(self.mss);
         let mut fields = table.canonical(mss)?;
         fields.shift_remove("count");
+        if table.text("profile").is_some() && self.says_nothing_of_tso(table) {
+            let is_new = NEW.contains(&self.profile_of(table));
+            fields.insert("tso".into(), is_new.into());
+        }
         if fields["rtt_ns"].is_null() {
             let rtt_ns = ns(self.top.text("rtt"));
             fields.insert("rtt_ns".into(), (rtt_ns as u64).into());

@@ -158,7 +158,7 @@ impl<'a> Flow<'a> {
             })),
             scenario: flow,
             configured,
-            kernel: Kernel::shared(scenario.profile),
+            kernel: Kernel::shared(scenario.profile_of(flow)),
             way,
             rtt_ns: flow.rtt_ns,
             forth_ns: 0,

@@ -45,43 +45,12 @@ fn writes() -> impl Strategy<Value = Vec<Write>> {
 }
 
 fn flows() -> impl Strategy<Value = Flow> {
-    let algorithms = proptest::sample::select(vec![
-        "reno",
-        "cubic",
-        "cubic@ha2008",
-        "cubic_fc",
-        "bic",
-        "bic@linux-2.6.18",
-        "highspeed",
-        "highspeed@rfc3649",
-        "scalable",
-        "htcp",
-        "hybla",
-        "illinois",
-        "vegas",
-        "vegas@brakmo1995",
-        "veno",
-        "westwood",
-        "yeah",
-        "square_ff",
-        "square_ff@cbrt",
-        "cubic@2.6.18",
-        "cubic@rfc9438",
-        "cubic@rfc9406",
-        "binomial_sqrt",
-        "constant_rate",
-        "compound",
-        "fast",
-        "libra",
-        "hrf",
-        "cubic_abe",
-        "reno_abe",
-        "dctcp",
-        "bbr",
-        "bbr3",
-        "copa",
-        "ledbat_pp",
-    ]);
+    let algorithms = "reno cubic cubic@ha2008 cubic_fc bic bic@linux-2.6.18 highspeed \
+                 highspeed@rfc3649 scalable htcp hybla illinois vegas vegas@brakmo1995 veno \
+                 westwood yeah square_ff square_ff@cbrt cubic@2.6.18 cubic@rfc9438 cubic@rfc9406 \
+                 binomial_sqrt constant_rate compound fast libra hrf cubic_abe reno_abe dctcp bbr \
+                 bbr3 copa ledbat_pp";
+    let algorithms = proptest::sample::select(Vec::from_iter(algorithms.split(' ')));
     (
         algorithms,
         100_000_u64..(300 * MS),
@@ -106,6 +75,10 @@ fn flows() -> impl Strategy<Value = Flow> {
             proptest::option::weighted(
                 0.2,
                 proptest::sample::select(vec![Reads::AtOnce, Reads::Bulk]),
+            ),
+            (
+                proptest::option::weighted(0.2, profiles()),
+                proptest::option::weighted(0.1, any::<bool>()),
             ),
         ),
         prop_oneof![
@@ -132,9 +105,12 @@ fn flows() -> impl Strategy<Value = Flow> {
                     max_pacing_rate_bps,
                     (sack, rack, tlp, timestamps),
                     reads,
+                    (profile, tso),
                 ),
                 ecn,
             )| Flow {
+                profile,
+                tso,
                 direction,
                 start_ns,
                 start_spread_ns: spread,
@@ -372,15 +348,15 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
     })
 }
 
+fn profiles() -> impl Strategy<Value = Profile> {
+    use Profile::{Linux2_6_18, Linux2_6_25, Linux2_6_32, Linux6};
+    proptest::sample::select(vec![Linux6, Linux2_6_18, Linux2_6_25, Linux2_6_32])
+}
+
 fn scenarios_on_a_dumbbell() -> impl Strategy<Value = Scenario> {
     (
         0..=i64::MAX as u64,
-        prop_oneof![
-            Just(Profile::Linux6),
-            Just(Profile::Linux2_6_18),
-            Just(Profile::Linux2_6_25),
-            Just(Profile::Linux2_6_32),
-        ],
+        profiles(),
         prop_oneof![Just(100_u32), Just(250), Just(1000)],
         prop_oneof![Just(0_u64), 1_u64..(5 * MS)],
         (
@@ -416,7 +392,8 @@ fn scenarios_on_a_dumbbell() -> impl Strategy<Value = Scenario> {
             )| {
                 let in_sessions = sessions.iter_mut().map(|session| &mut session.flow);
                 for flow in flows.iter_mut().chain(in_sessions) {
-                    if profile != Profile::Linux6 {
+                    let is_new = flow.profile.unwrap_or(profile) == Profile::Linux6;
+                    if !is_new {
                         flow.ecn = EcnMode::Off;
                         (flow.sack, flow.rack, flow.tlp, flow.timestamps) =
                             (true, true, true, true);
@@ -430,7 +407,7 @@ fn scenarios_on_a_dumbbell() -> impl Strategy<Value = Scenario> {
                     }
                     let needs_6 =
                         ["dctcp", "bbr", "bbr3", "copa"].contains(&flow.algorithm.as_str());
-                    if profile != Profile::Linux6 && needs_6 {
+                    if !is_new && needs_6 {
                         flow.algorithm = "reno".into();
                     }
                 }

@@ -4,8 +4,12 @@
 mod common;
 
 use ackclock_host::CaState;
-use ackclock_sim::scenario::Profile;
+use ackclock_net::buffer::Buffer;
+use ackclock_net::link::Bottleneck;
+use ackclock_sim::scenario::{Flow, Profile, Scenario};
+use ackclock_sim::RunResult;
 use common::script::{at, Script};
+use common::{dumbbell, flow, simulate, MS, S};
 use std::path::Path;
 
 const OLDEST: Profile = Profile::Linux2_6_18;
@@ -139,4 +143,113 @@ fn the_page_names_tests() {
         rows += 1;
     }
     assert!(rows > 14, "{rows}");
+}
+
+const PROFILES: [Profile; 5] = [Profile::Linux6, Profile::Linux7, OLDEST, OLD, LATER];
+
+/// A path that loses and jitters.
+fn lossy(profile: Profile, flow: Flow) -> Scenario {
+    let mut scenario = dumbbell(profile, 10_000_000, 25, vec![flow]);
+    (scenario.tso, scenario.jitter_ns) = (profile.is_new(), MS / 50);
+    scenario.bottleneck.drop_every_packets = Some(97);
+    scenario
+}
+
+/// A flow of CUBIC with hosts of its own.
+fn own(profile: Profile) -> Flow {
+    Flow {
+        profile: Some(profile),
+        tso: Some(profile.is_new()),
+        ..flow("cubic", 40 * MS)
+    }
+}
+
+/// Whatever the scenario's profile is, packet for packet.
+#[test]
+fn a_flow_with_its_own_hosts_is_as_if_all_had_them() {
+    for profile in PROFILES {
+        let all = simulate(&lossy(profile, flow("cubic", 40 * MS)));
+        assert!(all.flows.recoveries[0] > 5);
+        for others in PROFILES {
+            let alone = simulate(&lossy(others, own(profile)));
+            assert_eq!(alone.trace_hash, all.trace_hash, "{profile:?} {others:?}");
+            assert_eq!(alone.samples, all.samples, "{profile:?} {others:?}");
+        }
+    }
+}
+
+/// Over two links that share nothing, each flow is what it is alone with hosts of its profile.
+#[test]
+fn two_flows_keep_the_rules_of_their_hosts() {
+    let link = Bottleneck {
+        drop_every_packets: Some(97),
+        ..Bottleneck::drop_tail(10_000_000, Buffer::Packets(25))
+    };
+    let over = |number, profile| Flow {
+        route: vec![number],
+        ..own(profile)
+    };
+    for [first, second] in [[Profile::Linux6, OLDEST], [LATER, Profile::Linux7]] {
+        let mut scenario = dumbbell(LATER, 10_000_000, 25, vec![over(1, first), over(2, second)]);
+        scenario.bottleneck = link.clone();
+        scenario.links = vec![link.clone()];
+        let both = simulate(&scenario);
+        for (number, profile) in [(1, first), (2, second)] {
+            let mut scenario = scenario.clone();
+            (scenario.profile, scenario.tso) = (profile, profile.is_new());
+            scenario.flows = vec![
+                Flow {
+                    route: vec![number],
+                    ..flow("cubic", 40 * MS)
+                };
+                2
+            ];
+            // The other flow starts when this one has ended.
+            scenario.flows[2 - number as usize].start_ns = 10 * S;
+            let alone = simulate(&scenario);
+            assert_eq!(
+                windows(&both, number),
+                windows(&alone, number),
+                "{profile:?}"
+            );
+        }
+        let [first, second] = [1, 2].map(|number| windows(&both, number));
+        assert_ne!(first, second);
+    }
+}
+
+/// When a flow had which window and what in flight.
+fn windows(result: &RunResult, flow: u32) -> Vec<(u64, u32, u32)> {
+    let samples = &result.samples;
+    let rows = (0..samples.len()).filter(|row| samples.flow[*row] == flow);
+    rows.map(|row| {
+        let time_us = samples.time_us[row];
+        (
+            time_us,
+            samples.cwnd_packets[row],
+            samples.in_flight_packets[row],
+        )
+    })
+    .collect()
+}
+
+/// An old host has no switches of today's Linux, wherever it is; a new one beside it has.
+#[test]
+fn what_a_flows_own_hosts_have_not_is_refused() {
+    let refused = |flow: Flow, profile| {
+        let error = common::try_with(&lossy(profile, flow), Default::default());
+        error.map(|_| ()).unwrap_err().to_string()
+    };
+    let no_sack = |flow| Flow {
+        sack: false,
+        ..flow
+    };
+    let said = refused(no_sack(own(OLD)), Profile::Linux6);
+    assert!(said.contains("flows[0].sack"), "{said}");
+    let bbr = Flow {
+        algorithm: "bbr".into(),
+        ..own(LATER)
+    };
+    assert!(refused(bbr, Profile::Linux6).contains("cong_control"));
+    simulate(&lossy(OLD, no_sack(own(Profile::Linux6))));
 }

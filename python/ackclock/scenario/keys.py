@@ -62,6 +62,15 @@ class Flow(Model):
         "`noq`, whose own CUBIC, Reno or BBR `algorithm` is then; or `udp` at a "
         "constant `rate`, with the algorithm `none` (default: Linux's TCP).",
     )
+    profile: (
+        Literal["linux-2.6.18", "linux-2.6.25", "linux-2.6.32", "linux-6", "linux-7"] | None
+    ) = Field(None, description="TCP stack of its two hosts (default: the scenario's `profile`).")
+    tso: Annotated[bool, Strict()] | None = Field(
+        None,
+        description="Whether its hosts send bursts that the network card cuts into packets "
+        "(default: the scenario's `tso`; that of its own `profile`, if the scenario "
+        "says nothing).",
+    )
     direction: Literal["forward", "reverse"] = Field(
         "forward",
         description="Direction of its data: `forward` or `reverse`. With a reverse flow or "
@@ -207,6 +216,15 @@ class Session(Model):
         description="What sends and receives in place of Linux's TCP: the QUIC stack `quinn` or "
         "`noq`, whose own CUBIC, Reno or BBR `algorithm` is then; or `udp` at a "
         "constant `rate`, with the algorithm `none` (default: Linux's TCP).",
+    )
+    profile: (
+        Literal["linux-2.6.18", "linux-2.6.25", "linux-2.6.32", "linux-6", "linux-7"] | None
+    ) = Field(None, description="TCP stack of its two hosts (default: the scenario's `profile`).")
+    tso: Annotated[bool, Strict()] | None = Field(
+        None,
+        description="Whether its hosts send bursts that the network card cuts into packets "
+        "(default: the scenario's `tso`; that of its own `profile`, if the scenario "
+        "says nothing).",
     )
     direction: Literal["forward", "reverse"] = Field(
         "forward",

@@ -34,6 +34,8 @@ __all__ = ["HEADER_BYTES", "KERNEL", "Bottleneck", "Flow", "Scenario", "Session"
 
 #: What precedes the name of an algorithm of the kernel's own, which runs only there.
 KERNEL = "kernel:"
+#: The profiles of today's Linux.
+NEW = ("linux-6", "linux-7")
 #: Sizes of queues that are several full packets.
 _FULL_PACKETS = {("fq", "quantum_bytes"): 2, ("fq", "initial_quantum_bytes"): 10}
 #: The largest number in a route.
@@ -167,7 +169,7 @@ class Scenario(ScenarioKeys):
         canonical["header_bytes"] = HEADER_BYTES
         canonical["reads"] = self.reads.replace(" ", "_")
         if self.tso is None:
-            canonical["tso"] = self.profile in ("linux-6", "linux-7")
+            canonical["tso"] = self.profile in NEW
         links = canonical["links"] or [canonical["bottleneck"]]
         for (name, link), fields in zip(self._links().items(), links, strict=True):
             self._read(name, link, fields)
@@ -201,6 +203,8 @@ class Scenario(ScenarioKeys):
         """A flow or session as in the canonical form."""
         if fields["rtt_ns"] is None:
             fields["rtt_ns"] = units.duration_ns(self.rtt or "")
+        if fields["profile"] and fields["tso"] is None and self.tso is None:
+            fields["tso"] = fields["profile"] in NEW
         if "gap_ns" not in fields:
             return fields
         own = {key: fields.pop(key) for key in ("gap_ns", "route_ssthresh")}
@@ -440,9 +444,9 @@ class Scenario(ScenarioKeys):
         self._rooms(rates, [units.duration_ns(each.delay) for each in links])
 
     def _check_ecn(self, name: str, flow: Flow | Session) -> None:
-        if flow.ecn and self.profile not in ("linux-6", "linux-7"):
+        if flow.ecn and (profile := flow.profile or self.profile) not in NEW:
             raise ValueError(
-                f"{name}: ecn = {json.dumps(flow.ecn)}: is not modelled with {self.profile}; "
+                f"{name}: ecn = {json.dumps(flow.ecn)}: is not modelled with {profile}; "
                 'write profile = "linux-6", or ecn = false'
             )
 
@@ -452,7 +456,7 @@ class Scenario(ScenarioKeys):
         for field in ("pareto", "lognormal", "gap"):
             if session.size is None and field in session.model_fields_set:
                 raise ValueError(f'{name}: {field} needs a size, like size = "6packets"')
-        if session.route_ssthresh and self.profile in ("linux-6", "linux-7"):
+        if session.route_ssthresh and (session.profile or self.profile) in NEW:
             raise ValueError(
                 f"{name}: route_ssthresh = true: Linux has no route cache since 3.6; write "
                 'profile = "linux-2.6.18", or route_ssthresh = false'

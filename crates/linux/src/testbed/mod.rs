@@ -289,6 +289,19 @@ pub fn check(
             return refuse(&format!("flows[{flow}].{key}"), "false".into(), fix);
         }
     }
+    for (key, is_own) in [
+        (
+            "profile",
+            (|flow| flow.profile.is_some()) as fn(&Flow) -> bool,
+        ),
+        ("tso", |flow| flow.tso.is_some()),
+    ] {
+        if let Some(flow) = scenario.flows.iter().position(is_own) {
+            let fix =
+                "all flows have that of the running kernel; leave it out, or use the simulator";
+            return refuse(&format!("flows[{flow}].{key}"), "given".into(), fix);
+        }
+    }
     let is_tuned = |flow: &Flow| flow.receive_buffer_bytes.is_some();
     if let Some(flow) = scenario.flows.iter().position(is_tuned) {
         let fix =

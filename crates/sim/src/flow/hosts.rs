@@ -14,7 +14,7 @@ const BULK_READ_BYTES: u64 = 262_144;
 /// What a scenario switches on its hosts.
 fn switches(scenario: &Scenario, flow: &scenario::Flow, long_way: bool) -> Switches {
     Switches {
-        tso: scenario.tso,
+        tso: flow.tso.unwrap_or(scenario.tso),
         pacing: scenario.pacing || flow.max_pacing_rate_bps.is_some(),
         max_pacing_rate: flow.max_pacing_rate_bps.map_or(u64::MAX, |bps| bps / 8),
         initcwnd: flow.initcwnd,

@@ -2,7 +2,7 @@
 
 use super::error::check;
 use super::limits::{MAX_DURATION_NS, MAX_LIMIT_BYTES, MAX_RTT_NS, MAX_TRANSFER_BYTES, NS_PER_S};
-use super::{EcnMode, ScenarioError};
+use super::{EcnMode, Profile, ScenarioError};
 use ackclock_host::{Configured, Snapshot};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,15 @@ pub struct Flow {
     // JSON leaves out none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack: Option<StackName>,
+    /// TCP stack of its two hosts (default: the scenario's `profile`).
+    // JSON leaves out none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
+    /// Whether its hosts send bursts that the network card cuts into packets (default: the scenario's `tso`;
+    /// that of its own `profile`, if the scenario says nothing).
+    // JSON leaves out none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tso: Option<bool>,
     /// Direction of its data: `forward` or `reverse`. With a reverse flow or session the reverse
     /// path gets the same bottleneck, where ACKs and data share a queue.
     #[schemars(extend("default" = "forward"))]
@@ -302,6 +311,8 @@ impl Flow {
         Self {
             algorithm: algorithm.into(),
             stack: None,
+            profile: None,
+            tso: None,
             direction: Direction::Forward,
             route: Vec::new(),
             back: Vec::new(),

@@ -209,6 +209,11 @@ impl Scenario {
         self.mss_bytes + self.header_bytes
     }
 
+    /// Which hosts a flow has.
+    pub(crate) fn profile_of(&self, flow: &Flow) -> Profile {
+        flow.profile.unwrap_or(self.profile)
+    }
+
     /// Payload of a full segment of a flow.
     pub fn mss_of(&self, flow: &Flow) -> u32 {
         flow.mss_bytes.unwrap_or(self.mss_bytes)

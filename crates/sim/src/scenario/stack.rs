@@ -71,6 +71,8 @@ impl Scenario {
             },
         )?;
         for (key, is_given) in [
+            ("profile", flow.profile.is_some()),
+            ("tso", flow.tso.is_some()),
             ("frames", is_udp && flow.frames.is_some()),
             ("writes", is_udp && !flow.writes.is_empty()),
             ("mss_bytes", flow.mss_bytes.is_some()),

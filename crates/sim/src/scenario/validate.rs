@@ -143,14 +143,15 @@ impl Scenario {
             self.validate_stack(&name, flow)?;
             let field = format!("{name}.algorithm");
             let algorithm = algorithms[&flow.algorithm].algorithm();
+            let is_new = self.profile_of(flow).is_new();
             check(
-                self.profile.is_new() || !(algorithm.needs_ecn() || algorithm.needs_accurate_ecn()),
+                is_new || !(algorithm.needs_ecn() || algorithm.needs_accurate_ecn()),
                 &field,
                 flow.algorithm.clone(),
                 "it needs ECN, which is modelled as in today's Linux; choose profile linux-6",
             )?;
             check(
-                self.profile.is_new() || !algorithm.has_cong_control(),
+                is_new || !algorithm.has_cong_control(),
                 &field,
                 flow.algorithm.clone(),
                 "it has cong_control, which Linux has had since 4.9; choose profile linux-6, or \
@@ -185,7 +186,7 @@ impl Scenario {
             "a session does not stop; give null",
         )?;
         check(
-            !self.profile.is_new() || !session.route_ssthresh,
+            !self.profile_of(&session.flow).is_new() || !session.route_ssthresh,
             &format!("{name}.route_ssthresh"),
             session.route_ssthresh.to_string(),
             "Linux has no route cache since 3.6; choose a profile of Linux 2.6, or leave it out",
@@ -194,6 +195,7 @@ impl Scenario {
 
     fn validate_flow(&self, of: &str, flow: &Flow) -> Result<(), ScenarioError> {
         let name = |field: &str| format!("{of}.{field}");
+        let is_new = self.profile_of(flow).is_new();
         self.validate_route(&name("route"), &flow.route)?;
         self.validate_route(&name("back"), &flow.back)?;
         within(&name("start_ns"), flow.start_ns, 0, self.duration_ns)?;
@@ -253,7 +255,7 @@ impl Scenario {
             ),
             (tuned > Some(MAX_WINDOW_BYTES), "choose at most 1 GiB"),
             (
-                !self.profile.is_new(),
+                !is_new,
                 "it is that of today's Linux; choose profile linux-6, or leave it out",
             ),
         ] {
@@ -271,7 +273,7 @@ impl Scenario {
             ("timestamps", flow.timestamps),
         ] {
             check(
-                self.profile.is_new() || is_on,
+                is_new || is_on,
                 &name(key),
                 "false".into(),
                 "it is a switch of today's Linux; choose profile linux-6, or leave it out",
@@ -284,7 +286,7 @@ impl Scenario {
             "header_bytes counts them; give 52 or more there, or leave it out",
         )?;
         check(
-            self.profile.is_new() || flow.ecn.is_off(),
+            is_new || flow.ecn.is_off(),
             &name("ecn"),
             flow.ecn.name(),
             "ECN is modelled as in today's Linux; choose profile linux-6",

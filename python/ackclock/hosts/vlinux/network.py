@@ -95,6 +95,8 @@ class Way(NamedTuple):
     udp: int | None = None
     #: Within which the receiver's window is tuned, bytes; none: it is constant.
     receive_buffer: int | None = None
+    #: Whether its senders send bursts that the device cuts into packets.
+    tso: bool = True
 
 
 class Step(NamedTuple):
@@ -219,7 +221,8 @@ class Network:
         udp = number if flow.get("stack") else None
         segments = flow.get("delayed_ack_segments", self._canonical["delayed_ack_segments"])
         tuned = flow.get("receive_buffer_bytes")
-        own = (flow.get("initcwnd"), mtu, off, segments == 1, udp, tuned)
+        tso = flow.get("tso", self._canonical["tso"])
+        own = (flow.get("initcwnd"), mtu, off, segments == 1, udp, tuned, tso)
         return Way(flow["rtt_ns"], tcp_ecn, route, back, *own)
 
     def sender(self, way: Way) -> str:
@@ -330,7 +333,7 @@ class Network:
             lines.append(f"tc -n {sender} qdisc add dev {device} root paced")
             out, to = _detour(way.udp)
             lines += self._pair(HUB, out, HUB, to)
-        elif not self._canonical["tso"]:
+        elif not way.tso:
             lines.append(f"ip -n {sender} link set sender gso_max_segs 1")
         if not self._direct:
             lines += self._pair(HUB, f"t{number}", receiver, "receiver")

@@ -99,6 +99,11 @@ def check(canonical: Mapping[str, Any], series: str = SERIES) -> None:
                 f"write kernel: and one of {', '.join(OF_LINUX)}"
             )
         only |= {
+            f"{name}profile": (
+                flow.get("profile", profiles(series)[-1]),
+                profiles(series)[-1],
+                f"its TCP is that of {linux}",
+            ),
             f"{name}rtt_exponential": (
                 flow.get("rtt_exponential_ns", 0),
                 0,
