@@ -3,7 +3,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, SupportsIndex, final
 
-__all__ = ["Prepared", "Snapshot", "algorithms", "canonical", "configure", "connections", "connects_ns", "engine_version", "examples", "loss_changes", "run_many", "scenario_schema", "tables", "trace_mean_bps"]
+__all__ = ["Prepared", "Snapshot", "algorithms", "canonical", "configure", "connections", "connects_ns", "engine_version", "examples", "loss_changes", "rtts_ns", "run_many", "scenario_schema", "tables", "trace_mean_bps"]
 
 @final
 class Prepared:
@@ -130,6 +130,13 @@ def loss_changes(json: str) -> list[list[tuple[int, int]]]:
     """
     Of each link of a scenario in canonical JSON, also the one of the other direction: when its
     probability of a loss changes before the end of the run, ns, and to how many parts in 10⁹.
+
+    Raises AckclockError.
+    """
+
+def rtts_ns(json: str) -> list[int]:
+    """
+    The RTT of each flow of a scenario (canonical JSON), what it draws included, ns.
 
     Raises AckclockError.
     """

@@ -49,6 +49,17 @@ def test_readers_of_flows():
         equal_packets(scenario(*flows, jitter="0s", duration="5s", reads=usual))
 
 
+def test_drawn_rtts():
+    """The same packets: each flow has the delay that the simulator draws for it."""
+    flows = [Flow(algorithm="cubic", rtt_exponential=f"{ms}ms") for ms in (20, 20, 80)]
+    flows += [Flow(algorithm="reno", rtt="5ms", tso=False, start="1s")]
+    for seed in (1, 2):
+        each = scenario(*flows, jitter="0s", duration="5s", rtt="10ms", seed=seed)
+        linux = equal_packets(each)
+        drawn_ms = linux["min_rtt_us"].to_numpy() / 1e3
+        assert len({round(ms) for ms in drawn_ms}) == 4
+
+
 def test_acks_of_flows():
     """The same packets: an ACK for each of flow 1, each second of flow 2, as usual of flow 3."""
     flows = [Flow(algorithm="cubic", delayed_ack_segments=1)]

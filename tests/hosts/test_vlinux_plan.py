@@ -43,7 +43,6 @@ REFUSED = {
         ],
     },
     "flow.1.ecn": {"flows": (Flow(algorithm="cubic", ecn="accurate"),)},
-    "flow.1.rtt_exponential": {"flows": (Flow(algorithm="cubic", rtt_exponential="9ms"),)},
     "flow.1.profile": {"flows": (Flow(algorithm="cubic", profile="linux-2.6.32"),)},
     "flow.1.initial_ssthresh_packets": {
         "flows": (Flow(algorithm="cubic", initial_ssthresh_packets=30),)

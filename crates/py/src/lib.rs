@@ -168,6 +168,16 @@ fn connects_ns(json: &str) -> PyResult<Vec<u64>> {
     Ok(flows.map(|flow| scenario.connects_at_ns(flow)).collect())
 }
 
+/// The RTT of each flow of a scenario (canonical JSON), what it draws included, ns.
+///
+/// Raises AckclockError.
+#[pyfunction]
+fn rtts_ns(json: &str) -> PyResult<Vec<u64>> {
+    let scenario = Scenario::parse(json).map_err(refuse)?;
+    let flows = 0..scenario.flows.len();
+    Ok(flows.map(|flow| scenario.drawn_rtt_ns(flow)).collect())
+}
+
 /// Of each session of a scenario in canonical JSON: when its first pause begins, ns, and of each of its
 /// connections the pause before it, ns, and its bytes (None: without end).
 ///
@@ -238,6 +248,7 @@ mod _core {
         algorithms, canonical, configure, connections, connects_ns, engine_version, examples,
         loss_changes,
         prepared::{Prepared, Snapshot},
+        rtts_ns,
         run::run_many,
         scenario_schema, tables, trace_mean_bps,
     };

@@ -177,6 +177,14 @@ impl Scenario {
         each.start_ns + start.up_to(each.start_spread_ns)
     }
 
+    /// The propagation delay of flow number `flow` (from 0) there and back, nanoseconds, without the delays
+    /// of links: its RTT plus what it draws.
+    pub fn drawn_rtt_ns(&self, flow: usize) -> u64 {
+        let each = &self.flows[flow];
+        let mut random = Stream::of(self.seed, Owner::Flow(flow as u32 + 1), Draw::Rtt);
+        each.rtt_ns + random.exponential(each.rtt_exponential_ns)
+    }
+
     /// The flows, then the flows of the sessions.
     pub(crate) fn all_flows(&self) -> impl Iterator<Item = &Flow> {
         let sessions = self.sessions.iter().map(|session| &session.flow);
