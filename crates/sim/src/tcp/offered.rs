@@ -13,6 +13,8 @@ const UNSCALED_BITS: u32 = 15;
 /// The first segment lets the window grow by two segments (`tcp_grow_window`), before the
 /// application has read it and asked for less.
 pub(super) const GROWTH_SEGMENTS: u64 = 2;
+/// What an `sk_buff` of one segment takes beside its data.
+const OVERHEAD_BYTES: u64 = 960;
 /// Of a receive buffer of 256 MiB half is offered, in whole segments, and the application asks for
 /// 120 MB. The buffer is that of the virtual Linux and of our testbed.
 const OFFERED_BYTES: u64 = 1 << 27;
@@ -35,12 +37,27 @@ pub(super) const fn most_packets(segment_bytes: u64) -> u64 {
 /// Bytes that the first ACK offers, of a receiver that offers `segments` in the handshake (`u64::MAX`:
 /// no limit).
 pub(super) fn first_bytes(segment_bytes: u64, segments: u64) -> u64 {
-    let (offered, shift) = match segments {
-        u64::MAX => (OFFERED_BYTES, MOST_SHIFT),
-        _ => (segments * segment_bytes, shift_of(segments * segment_bytes)),
+    let (offered, shift, growth) = match segments {
+        u64::MAX => (OFFERED_BYTES, MOST_SHIFT, growth_segments(segment_bytes)),
+        _ => {
+            let bytes = segments * segment_bytes;
+            (bytes, shift_of(bytes), GROWTH_SEGMENTS)
+        }
     };
-    let offered = offered - offered % segment_bytes + GROWTH_SEGMENTS * segment_bytes;
+    let offered = offered - offered % segment_bytes + growth * segment_bytes;
     offered.div_ceil(1 << shift) << shift
+}
+
+/// By how many segments the first one lets a window without a limit grow. The share of the buffer that it may
+/// take is that of the data in the segment's memory, in 1/256 (`scaling_ratio`, `tcp_measure_rcv_mss`). With
+/// small segments this is no more than the half that is offered.
+fn growth_segments(segment_bytes: u64) -> u64 {
+    let scaling_ratio = 256 * segment_bytes / (segment_bytes + OVERHEAD_BYTES);
+    if scaling_ratio > 128 {
+        GROWTH_SEGMENTS
+    } else {
+        0
+    }
 }
 
 /// The unit of a window of so many bytes is 2^shift.
@@ -57,28 +74,49 @@ pub(super) struct Offered {
     above: u16,
     /// A unit has 2^shift bytes.
     shift: u8,
+    /// The first segment lets it grow.
+    grows: bool,
 }
 
 impl Offered {
     /// Of an application that wants as much as the buffer has room for: no window limits.
     pub(super) fn unlimited(segment_bytes: u32) -> Self {
-        Self::of(segment_bytes, OFFERED_BYTES, WANTED_BYTES, MOST_SHIFT)
+        let growth = growth_segments(segment_bytes.into());
+        Self::of(
+            segment_bytes,
+            OFFERED_BYTES,
+            WANTED_BYTES,
+            MOST_SHIFT,
+            growth,
+        )
     }
 
     /// Of one that wants so many bytes.
     pub(super) fn at_most(segment_bytes: u32, bytes: u64) -> Self {
-        Self::of(segment_bytes, bytes, bytes, shift_of(bytes))
+        Self::of(
+            segment_bytes,
+            bytes,
+            bytes,
+            shift_of(bytes),
+            GROWTH_SEGMENTS,
+        )
     }
 
-    fn of(segment_bytes: u32, offered: u64, wanted: u64, shift: u32) -> Self {
+    fn of(segment_bytes: u32, offered: u64, wanted: u64, shift: u32, growth: u64) -> Self {
         let mss = u64::from(segment_bytes);
-        let offered = offered - offered % mss + GROWTH_SEGMENTS * mss;
+        let offered = offered - offered % mss + growth * mss;
         let units = |bytes: u64| bytes.div_ceil(1 << shift);
         Self {
             segment_bytes,
             above: u16::try_from(units(offered) - units(wanted)).unwrap_or(u16::MAX),
             shift: shift as u8,
+            grows: growth > 0,
         }
+    }
+
+    /// Whether the first segment lets it grow.
+    pub(super) fn grows(&self) -> bool {
+        self.grows
     }
 
     /// Whether it is above what the application wants.
@@ -111,6 +149,16 @@ mod tests {
         assert_eq!(offered.above, 865);
         assert!((0..865).all(|_| offered.is_above() && offered.acknowledges(12)));
         assert!(!offered.is_above() && !offered.acknowledges(100));
+    }
+
+    /// 976 of 976 + 960 bytes are 129/256, more than the half that is offered; 975 are 128/256.
+    #[test]
+    fn small_segments_let_no_window_grow() {
+        let grow = |mss| Offered::unlimited(mss).grows();
+        assert_eq!([536, 975, 976, 1448].map(grow), [false, false, true, true]);
+        assert!(Offered::at_most(536, 64 * 536).grows());
+        let unscaled = OFFERED_BYTES - OFFERED_BYTES % 536;
+        assert!(first_bytes(536, u64::MAX) - unscaled < 1 << MOST_SHIFT);
     }
 
     /// Of 1448 bytes 45 whole packets fit, of 8948 bytes 7.

@@ -32,7 +32,8 @@ impl Receiver {
     fn adapt_delay(&mut self, now: u32) {
         if self.ato == 0 {
             // The window still grows (`tcp_grow_window`): one more than usual. One that is tuned says so.
-            self.quick_acks = self.max_quick_acks | u32::from(self.tuned.is_none());
+            self.quick_acks =
+                self.max_quick_acks | u32::from(self.tuned.is_none() && self.offered.grows());
             self.ato = self.min_ato;
         } else {
             let pause = now.wrapping_sub(self.last_arrival);
