@@ -37,7 +37,7 @@ def test_its_window_is_in_the_tables():
     ("keys", "says"),
     [
         ({"algorithm": "vegas"}, "quinn has cubic, reno, bbr of its own; choose one"),
-        ({"initcwnd": 2}, "initcwnd .*quinn is not told so"),
+        ({"mss": 1300}, "mss .*quinn is not told so"),
         ({"ecn": "accurate"}, "QUIC's counts are accurate"),
     ],
 )

@@ -49,14 +49,18 @@ pub(crate) fn open(settings: &Settings) -> Box<dyn Guest> {
         let mut of = TransportConfig::default();
         let window = settings.flow.receive_window_bytes.map(VarInt::from_u64);
         let window = window.and_then(Result::ok).unwrap_or(VarInt::MAX);
-        let algorithm = settings.flow.algorithm.clone();
+        let watched = Watched {
+            algorithm: settings.flow.algorithm.clone(),
+            initial_window: settings.initial_window(),
+            watch,
+        };
         of.initial_mtu(settings.datagram_bytes)
             .mtu_discovery_config(None)
             .max_idle_timeout(None)
             .stream_receive_window(window)
             .receive_window(window)
-            .send_window(u64::MAX)
-            .congestion_controller_factory(Arc::new(Watched { algorithm, watch }));
+            .send_window(settings.flow.send_buffer_bytes.unwrap_or(u64::MAX))
+            .congestion_controller_factory(Arc::new(watched));
         Arc::new(of)
     };
     let host = |end: End, server: Option<ServerConfig>| {
@@ -268,15 +272,26 @@ impl Guest for Quinn {
 /// Builds the congestion control with this name of ours.
 struct Watched {
     algorithm: String,
+    /// Bytes; none: its own.
+    initial_window: Option<u64>,
     watch: Watch,
 }
 
 impl ControllerFactory for Watched {
     fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
+        macro_rules! build {
+            ($config:ty) => {{
+                let mut config = <$config>::default();
+                if let Some(bytes) = self.initial_window {
+                    config.initial_window(bytes);
+                }
+                Arc::new(config).build(now, mtu)
+            }};
+        }
         let inner = match self.algorithm.as_str() {
-            "reno" => Arc::new(NewRenoConfig::default()).build(now, mtu),
-            "bbr" => Arc::new(BbrConfig::default()).build(now, mtu),
-            _ => Arc::new(CubicConfig::default()).build(now, mtu),
+            "reno" => build!(NewRenoConfig),
+            "bbr" => build!(BbrConfig),
+            _ => build!(CubicConfig),
         };
         let watch = self.watch.clone();
         Box::new(Control { inner, watch })

@@ -274,6 +274,53 @@ fn the_window_stands_while_the_application_is_the_limit() {
     }
 }
 
+/// 30 packets leave at once, or in four round trips of 4, 8, 16 and the rest.
+#[test]
+fn a_flow_has_an_initial_window() {
+    for (name, stack) in STACKS.into_iter().zip(&ackclock_quic::STACKS) {
+        for algorithm in stack.algorithms {
+            let took_us = [4, 40].map(|initcwnd| {
+                let flow = Flow {
+                    size_bytes: Some(42_000),
+                    initcwnd: Some(initcwnd),
+                    ..guest(name, algorithm)
+                };
+                let mut of = scenario(1_000_000_000, 100, vec![flow]);
+                (of.duration_ns, of.sample_interval_ns) = (S, MS / 10);
+                let result = simulate(&of);
+                // BBR has grown with the ACKs of the handshake.
+                let opened = result.events.cwnd_packets[0];
+                let expected = initcwnd..=initcwnd + 4;
+                assert!(expected.contains(&opened), "{name:?} {algorithm} {opened}");
+                delivered_us(&result, 42_000)
+            });
+            let [small, large] = took_us;
+            assert!(small > 115_000, "{name:?} {algorithm}: {took_us:?}");
+            assert!(large < 40_000, "{name:?} {algorithm}: {took_us:?}");
+        }
+    }
+}
+
+/// What waits for its ACK or its reader limits a sender to so much in each RTT.
+#[test]
+fn buffers_limit_a_stack() {
+    for stack in STACKS {
+        let limited = |send_buffer_bytes, receive_window_bytes| {
+            let flow = Flow {
+                send_buffer_bytes,
+                receive_window_bytes,
+                ..guest(stack, "cubic")
+            };
+            goodput_mbps(&simulate(&scenario(1_000_000_000, 1_000, vec![flow])))[0]
+        };
+        let (sends, receives) = (limited(Some(100_000), None), limited(None, Some(100_000)));
+        // 100 kB in 40 ms.
+        assert!((18.0..20.0).contains(&sends), "{stack:?}: {sends}");
+        // The receiver tells now and then that it has read.
+        assert!((15.0..20.0).contains(&receives), "{stack:?}: {receives}");
+    }
+}
+
 #[test]
 fn a_field_that_a_stack_has_not_is_refused() {
     let refused = |flow: Flow| {
@@ -285,9 +332,9 @@ fn a_field_that_a_stack_has_not_is_refused() {
         ..guest(StackName::Quinn, "cubic")
     };
     assert!(refused(vegas).contains("quinn has cubic, reno, bbr of its own"));
-    let buffer = Flow {
-        send_buffer_bytes: Some(1 << 20),
+    let mss = Flow {
+        mss_bytes: Some(1_000),
         ..guest(StackName::Quinn, "cubic")
     };
-    assert!(refused(buffer).contains("send_buffer_bytes"));
+    assert!(refused(mss).contains("mss_bytes"));
 }

@@ -47,6 +47,14 @@ pub struct Settings {
     pub flow: Flow,
 }
 
+impl Settings {
+    /// The initial window in bytes, if the flow has one: packets of the largest size (RFC 9002, 7.2).
+    pub fn initial_window(&self) -> Option<u64> {
+        let packets = self.flow.initcwnd?;
+        Some(u64::from(packets) * u64::from(self.datagram_bytes))
+    }
+}
+
 /// Both ends of a connection between two hosts.
 pub trait Guest: Send {
     /// What an end sends now, one datagram at a call; asked until it is `None`, after each of the
