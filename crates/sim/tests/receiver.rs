@@ -394,6 +394,9 @@ proptest! {
         profile in prop_oneof![Just(Profile::Linux6), Just(Profile::Linux2_6_25)],
         segments_per_ack in 1_u32..3,
         at_once in any::<bool>(),
+        // Of this size, with a window of so many, or none.
+        segment_bytes in prop_oneof![Just(1448), Just(8948)],
+        window in proptest::option::of(3_u64..4000),
         steps in proptest::collection::vec(
             (prop_oneof![9 => 0_u64..30, 1 => 0_u64..60_000], 0_u32..60, 0_u32..8),
             1..400,
@@ -407,7 +410,12 @@ proptest! {
         };
         let [mut short, mut long] = [false, true].map(|long_way| {
             let switches = Switches { long_way, ..switches };
-            Receiver::new(&kernel, &switches, kernel.clock(1000, 300_000), RTT)
+            let mut one = Receiver::new(&kernel, &switches, kernel.clock(1000, 300_000), RTT);
+            one.has_segments_of(segment_bytes);
+            if let Some(window) = window {
+                one.offer_at_most(window, segment_bytes);
+            }
+            one
         });
         let (mut now_ns, mut highest) = (1000 * MS, 0);
         for (gap_us, kind, push) in steps {

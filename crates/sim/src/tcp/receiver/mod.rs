@@ -262,7 +262,7 @@ impl Receiver {
     }
 
     /// Its segments have so many bytes.
-    pub(crate) fn has_segments_of(&mut self, bytes: u32) {
+    pub fn has_segments_of(&mut self, bytes: u32) {
         self.offered = Offered::unlimited(bytes);
         self.window = most_packets(bytes.into());
     }

@@ -17,12 +17,13 @@ impl Receiver {
     }
 
     /// Until when each segment in order finds this state: at most one segment waits for its ACK, and the
-    /// timer of delayed ACKs was armed in this jiffy, unless no ACK is delayed.
+    /// timer of delayed ACKs was armed in this jiffy, unless no ACK is delayed. An ACK of two segments
+    /// leaves the window field as it is.
     pub(super) fn ordinary_until_ns(&self) -> u64 {
         let jiffies = self.clock.jiffies() as u32;
         let armed = match self.segments_per_ack {
             1 => self.last_arrival == jiffies && !self.clamped,
-            _ => self.armed == (jiffies, self.ato),
+            _ => self.armed == (jiffies, self.ato) && !(self.clamped && self.offered.falls_with(2)),
         };
         if !armed || !self.is_settled() || self.long_way {
             return 0;
