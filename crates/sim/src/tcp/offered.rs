@@ -126,7 +126,7 @@ impl Offered {
 
     /// Whether an ACK for so many more segments lets it fall, if it is above.
     pub(super) fn falls_with(&self, segments: u64) -> bool {
-        segments * u64::from(self.segment_bytes) >> self.shift > 0
+        (segments * u64::from(self.segment_bytes)) >> self.shift > 0
     }
 
     /// An ACK for so many more segments leaves. Returns whether its window field changes.
