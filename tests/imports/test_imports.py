@@ -41,6 +41,9 @@ def test_netems_tables():
     assert netem("loss state 2%").loss.r == 0.98
     late = netem("delay 10ms reorder 25% 0%")
     assert (late.reorder.p, late.reorder.delay, late.delay) == (0.75, "10ms", "0s")
+    # Wrappers of tc write each word, also with 0.
+    nothing = netem("delay 10ms reorder 0% 0% loss 0% duplicate 0% corrupt 0% 0%")
+    assert (nothing.delay, nothing.limit_packets, nothing.reorder) == ("10ms", 1000, None)
     jitter = netem("delay 50ms 10ms distribution normal").delay_jitter
     assert (jitter.by, jitter.distribution, jitter.overtaking) == ("10ms", "normal", True)
     assert not netem("delay 50ms 10ms rate 10mbit").delay_jitter.overtaking
@@ -234,6 +237,7 @@ def test_a_device_of_data_and_one_of_acks():
     # What is on lo delays both.
     made = text.scenario(["tc qdisc add dev lo root netem delay 50ms rate 500mbit"])
     loop = Scenario.from_text(made, source="s.toml").replace(duration="1s")
+    assert loop.mss == 65_000, "its MTU is 65 536"
     assert run(loop).flows["min_rtt_us"].item() == pytest.approx(101_000, abs=300)
 
 

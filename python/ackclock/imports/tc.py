@@ -241,8 +241,10 @@ def _netem(words: Words, link: Link) -> None:
         if word in _NETEM:
             _NETEM[word](words, link)
         elif word == "corrupt":
-            instead = "the receiver's checksum makes it a loss: write loss instead"
-            raise words.no_counterpart(word, instead)
+            if words.probability():
+                instead = "the receiver's checksum makes it a loss: write loss instead"
+                raise words.no_counterpart(word, instead)
+            _no_correlation(words, word)
         else:
             raise words.no_counterpart(f"netem's {word}", "leave it out")
     fields["buffer"] = f"{fields['limit_packets']}packets"
@@ -274,7 +276,8 @@ def _duplicate(words: Words, link: Link) -> None:
 
 def _reorder(words: Words, link: Link) -> None:
     """Netem's is the probability of no delay."""
-    link.fields["reorder"] = {"p": round(1 - words.probability(), 9)}
+    if probability := words.probability():
+        link.fields["reorder"] = {"p": round(1 - probability, 9)}
     _no_correlation(words, "reorder")
 
 

@@ -14,6 +14,8 @@ from ackclock.scenario.scenario import Scenario
 _SHOWN = re.compile(
     r"(qdisc|class) (\w+) (\S+) (?:dev (\S+) )?(root|parent \S+) ?(?:refcnt \d+ ?)?(.*)"
 )
+#: The largest of a scenario: Linux's own on lo is 65 483, of an MTU of 65 536.
+LOOPBACK_MSS = 65_000
 #: What tc and mahimahi say nothing of.
 USUAL: dict[str, Any] = {"duration": "30s", "rtt": "1ms", "flow": [{"algorithm": "cubic"}]}
 
@@ -70,7 +72,8 @@ def _joined(links: dict[str, dict[str, Any]], notes: list[str]) -> dict[str, Any
     flow = {"algorithm": "cubic", "route": [1], "back": [2]}
     if "lo" in links and len(links) == 1:
         notes.append("lo carries data and ACKs in one queue: here each has a link")
-        return {"link": [links["lo"]] * 2, "flow": [flow]}
+        notes.append("packets on lo have up to 64 KiB: for those of another device leave mss out")
+        return {"mss": LOOPBACK_MSS, "link": [links["lo"]] * 2, "flow": [flow]}
     if len(links) == 1:
         return {"bottleneck": next(iter(links.values()))}
     if len(links) > 2:
