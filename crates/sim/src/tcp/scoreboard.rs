@@ -523,9 +523,21 @@ impl Scoreboard {
             let slot = self.slot(segment);
             !slot.has(SACKED) && (!slot.has(LOST | UNSORTED) || slot.has(RETRANS))
         };
-        (self.judged..self.nxt)
-            .rev()
+        // Segments that were never lost are in order of sending, but for the head: of those the last
+        // one decides. Else each ACK of a large window would walk over all of it.
+        let never_lost = self.judged.max(self.lost_end).max(self.una + 1);
+        let (mut end, mut newer) = (never_lost.min(self.nxt), self.nxt);
+        while end < newer {
+            let middle = end.midpoint(newer);
+            match is_older((self.slot(middle).sent_ns(), middle)) {
+                true => end = middle + 1,
+                false => newer = middle,
+            }
+        }
+        let last = (never_lost..end).rev().find(|&each| unanswered(each));
+        (self.judged..never_lost.min(self.nxt))
             .filter(|&segment| unanswered(segment))
+            .chain(last)
             .map(|segment| (self.slot(segment).sent_ns(), segment))
             .filter(|&sent| is_older(sent))
             .map(|(sent_ns, _)| lost_at_us(sent_ns))

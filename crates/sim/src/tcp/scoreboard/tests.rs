@@ -150,3 +150,36 @@ fn every_retransmission_is_sampled() {
         assert_eq!(delivery.sampled, Some(((9 * MS, 0), true)), "{sacked}");
     }
 }
+
+/// RACK waits for the last segment without an answer that was sent before the newest, or for the
+/// head that was sent again.
+#[test]
+fn rack_waits_for_the_last_that_is_older() {
+    let (mut host, mut board) = (reno(Profile::Linux6, 10), Scoreboard::new());
+    for segment in 0..20 {
+        board.send(host.counts(), (1 + segment) * MS, 1, false);
+    }
+    board.sack(host.counts(), (9, 12), 0, &mut Delivery::default());
+    let wait_us = 50_000;
+    let mut due_ms = |board: &mut Scoreboard, newest: SentOrder| {
+        let due_us = board.judge_by_time(host.counts(), 40_000, newest, wait_us);
+        due_us.map(|due_us| (due_us - wait_us) / 1_000)
+    };
+    for (newest, due) in [
+        (0, None),
+        (1, Some(1)),
+        (8, Some(8)),
+        (9, Some(9)),
+        (11, Some(9)),
+        (14, Some(14)),
+    ] {
+        assert_eq!(
+            due_ms(&mut board, ((newest + 1) * MS, newest)),
+            due,
+            "{newest}"
+        );
+    }
+    board.retransmit_head(host.counts(), 30 * MS);
+    let due_us = board.judge_by_time(host.counts(), 40_000, (30 * MS, 1), wait_us);
+    assert_eq!(due_us, Some(80_000));
+}
