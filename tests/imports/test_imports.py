@@ -110,6 +110,7 @@ def test_red_idles_at_its_bandwidth_unless_it_lies_below_another():
     ("command", "message"),
     [
         ("tc qdisc add dev eth0 root netem corrupt 1%", "corrupt has no counterpart .* loss"),
+        ("tc qdisc add dev eth0 root dualpi2 limit 100", 'write queue = "dualpi2"'),
         ("tc qdisc add dev eth0 root netem delay 5ms 1ms 25%", "a correlation of delay has no"),
         ("tc qdisc add dev a root netem loss state 1% 5% 2%", "loss state's p32 of 0.02 has no"),
         ("tc qdisc add dev a root netem loss state 1% 5% 0% 5% 1%", "p14 of 0.01 has no"),

@@ -88,6 +88,8 @@ def _of_device(commands: list[tuple[str, Words]]) -> Link:
         if kind == "htb":
             default = _htb(words)
             continue
+        if kind == "dualpi2":
+            raise words.refused('dualpi2 is not read; write queue = "dualpi2" in [bottleneck]')
         if kind not in _QDISCS:
             near = "; fq_codel is nearest" if kind in ("sfq", "drr", "qfq") else ""
             raise words.refused(f"{kind} has no counterpart in a scenario{near}")
