@@ -73,6 +73,19 @@ OPTIONAL = (
     | {f"{kind}.mtu_bytes" for kind in ("Codel", "FqCodel", "Pie", "Dualpi2")}
     | {"FqCodel.quantum_bytes", "Fq.quantum_bytes", "Fq.initial_quantum_bytes"}
 )
+#: Keys of a flow that a session has not.
+OF_FLOWS = {
+    f"Flow.{field}"
+    for field in [
+        "stop_ns",
+        "frames",
+        "writes",
+        "hides",
+        "rate_bps",
+        "read_rate_bps",
+        "read_rate_at",
+    ]
+}
 #: A table that may be missing, and that `Scenario` fills: always there for its readers.
 FILLED = {"Scenario.bottleneck"}
 #: Names in the canonical form, and how people write them.
@@ -158,12 +171,7 @@ class Keys:
         properties = self.defs[name]["properties"]
         if name == "Session":
             flow = [(f"Flow.{each}", of) for each, of in self.fields("Flow")]
-            flow = [
-                (each, of)
-                for each, of in flow
-                if each
-                not in ("Flow.stop_ns", "Flow.frames", "Flow.writes", "Flow.hides", "Flow.rate_bps")
-            ]
+            flow = [(each, of) for each, of in flow if each not in OF_FLOWS]
             own = [(f"Session.{each}", of) for each, of in properties.items()]
             fields = [*flow, *((each, of) for each, of in own if each != "Session.flow")]
         else:

@@ -362,6 +362,10 @@ def test_a_limited_pacing_rate():
         ({"flow": {"sack": False}}, ["flow 1: sack = false", "vlinux"]),
         ({"flow": {"profile": "linux-2.6.18"}}, ["flow 1: profile", "the running kernel"]),
         ({"flow": {"receive_buffer": "1MB"}}, ["flow 1: receive_buffer", "vlinux"]),
+        (
+            {"flow": {"receive_window": "1MB", "read_rate": "1mbit"}},
+            ["flow 1: read_rate", "vlinux"],
+        ),
         ({"flow": {"hides": "losses"}}, ['flow 1: hides = "losses"', "honest"]),
         ({"flow": {"hides": "marks", "ecn": True}}, ['flow 1: hides = "marks"', "honest"]),
         (

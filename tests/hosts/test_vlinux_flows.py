@@ -97,6 +97,25 @@ def test_a_receive_buffer_is_the_limit():
         assert result.flows["receive_window_limited_us"].item() > 4.5e6
 
 
+#: What its reader does, and in which room.
+READERS = {
+    "a buffer that grows": {"receive_buffer": "6MiB", "read_rate": "5mbit"},
+    "BBR": {"algorithm": "bbr", "receive_window": "48kB", "read_rate": "4mbit"},
+    "a pause": {
+        "receive_window": "48kB",
+        "read_rate": "5mbit",
+        "read_rate_at": [{"time": "2s", "rate": "0bit"}, {"time": "6s", "rate": "8mbit"}],
+    },
+    "never": {"receive_window": "48kB", "read_rate": "0bit"},
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_slow_reader(name):
+    """The same packets: its window falls, closes, is probed, and opens."""
+    equal_behind({"buffer": "1bdp"}, READERS[name], [{}], "9s")
+
+
 def test_segments_of_a_flow():
     """The same packets: of 536, 1200 and 1448 bytes of payload."""
     flows = [Flow(algorithm="cubic", mss=536), Flow(algorithm="cubic", start="300ms")]

@@ -67,6 +67,7 @@ def test_full_queues_and_codel(tmp_path):
     [
         ({"receive_window": "30kB"}, "receiver"),
         ({"receive_buffer": "50kB"}, "receiver"),
+        ({"receive_buffer": "50kB", "read_rate": "2mbit"}, "receiver"),
         ({"frames": {"size": "20kB", "every": "50ms"}}, "application"),
         ({"send_buffer": "30kB"}, "cwnd"),  # which a capture cannot tell apart
     ],

@@ -7,7 +7,7 @@
 mod frame;
 
 use crate::scenario::{EcnMode, Scenario, STAMPS_BYTES};
-use crate::tcp::{first_window_bytes, shift_of, Ack, Transmit};
+use crate::tcp::{Ack, Transmit};
 use ackclock_net::queue::Ecn;
 use frame::{Addresses, Frame, ACK, CWR, ECE, FIN, PSH, SYN};
 use std::cmp::Reverse;
@@ -139,12 +139,12 @@ impl<'a> Capture<'a> {
         let sessions = scenario.sessions.iter().map(|session| &session.flow);
         let sessions = sessions.zip(1..).map(|flow| (flow, true));
         let ends = flows.chain(sessions).map(|((flow, number), session)| {
-            let (window, shift) = match flow.receive_buffer_bytes {
+            let mss = scenario.mss_of(flow).into();
+            let (window, shift) = match flow.receive_buffer(mss) {
                 None => window(flow.receive_window_bytes),
-                Some(most) => {
-                    let shift = shift_of(most);
-                    let first = first_window_bytes(most, scenario.mss_of(flow).into());
-                    ((first >> shift) as u16, shift as u8)
+                Some(buffer) => {
+                    let shift = buffer.shift();
+                    ((buffer.shown_bytes(mss) >> shift) as u16, shift as u8)
                 }
             };
             Ends {

@@ -55,6 +55,7 @@ impl Census {
             Header::Syn { .. }
             | Header::SynAck
             | Header::Established
+            | Header::WindowProbe
             | Header::Copied
             | Header::Datagram(..) => 2,
         };

@@ -14,6 +14,8 @@ pub(crate) enum Header {
     SynAck,
     /// The last packet of the handshake. Data follows at once, so its loss changes nothing.
     Established,
+    /// A probe of a closed window.
+    WindowProbe,
     /// A copy of a packet of the handshake, which takes its place in queues and changes nothing.
     Copied,
     Data {
@@ -53,7 +55,7 @@ impl Header {
                 0 => ACK_BYTES,
                 blocks => ACK_BYTES + SACK_BYTES + blocks * SACK_BLOCK_BYTES,
             },
-            Self::Established => ACK_BYTES,
+            Self::Established | Self::WindowProbe => ACK_BYTES,
             Self::Datagram(_, datagram) => datagram.bytes.len() as u32 + HEADER_BYTES,
             _ => SYN_BYTES,
         }

@@ -508,11 +508,18 @@ pub enum TimerKind {
     LossProbe,
     /// The reordering timer of RACK.
     Reordering,
+    /// Of a probe of a closed window.
+    WindowProbe,
 }
 
 impl TimerKind {
-    const NAMES: [&str; Self::Reordering as usize + 1] =
-        ["none", "retransmission", "loss_probe", "reordering"];
+    const NAMES: [&str; Self::WindowProbe as usize + 1] = [
+        "none",
+        "retransmission",
+        "loss_probe",
+        "reordering",
+        "window_probe",
+    ];
 }
 
 /// Kinds of rows in [`EventTable`].

@@ -27,6 +27,7 @@ _FLOW_COLUMNS: Columns = {
     "mean RTT (ms)": ("mean_rtt_s", 1e3, 1),
     "retransmitted (packets)": ("retransmitted_packets", 1, 0),
     "recoveries": ("recoveries", 1, 0),
+    "receiver is the limit (%)": ("receiver_limited", 100, 0),
 }
 #: The same of a kind of session.
 _SESSION_COLUMNS: Columns = {
@@ -90,6 +91,7 @@ def of(result: Result) -> dict[str, Any]:
                 "retransmitted_packets": flow["retransmitted_packets"],
                 "recoveries": flow["recoveries"],
                 "timeouts": flow["timeouts"],
+                "receiver_limited": _receiver_limited(result, flow),
             }
             for resolved, flow, goodput, lifetime in zip(
                 result.resolved["flows"],
@@ -103,6 +105,15 @@ def of(result: Result) -> dict[str, Any]:
         "queues": [_queue(result, number) for number in _queues(result)],
         "traces": _traces(result),
     }
+
+
+def _receiver_limited(result: Result, flow: Mapping[str, Any]) -> float | None:
+    """The share of a flow's time in which its receive window was the limit."""
+    limited_us, start_us = flow["receive_window_limited_us"], flow["start_us"]
+    completed_us = flow["completed_us"] or 1e6 * measures.duration_s(result)
+    if limited_us is None or start_us is None or completed_us <= start_us:
+        return None
+    return float(limited_us / (completed_us - start_us))
 
 
 def _traces(result: Result) -> list[dict[str, Any]]:
@@ -239,8 +250,10 @@ def tables(summary: dict[str, Any]) -> list[Table]:
 
 
 def flow_columns(summary: dict[str, Any]) -> Columns:
-    """Column of a flow → key, scale, digits; a lifetime mean only where it is another number."""
+    """Column of a flow → key, scale, digits; none that would say the same, or nothing."""
     columns = _over(summary, _FLOW_COLUMNS)
+    if not any(_mean(flow["receiver_limited"]) >= 0.005 for flow in summary["flows"]):
+        del columns["receiver is the limit (%)"]
     if all(flow["lifetime_bps"] == flow["goodput_bps"] for flow in summary["flows"]):
         del columns["lifetime (Mb/s)"]
     return columns
@@ -260,8 +273,11 @@ def _over(summary: dict[str, Any], columns: Columns) -> Columns:
 
 
 def _loses(queue: dict[str, Any]) -> bool:
-    lost = queue["lost_packets"]
-    return bool(lost.mean if isinstance(lost, Estimate) else lost)
+    return bool(_mean(queue["lost_packets"]))
+
+
+def _mean(value: Any) -> float:
+    return (value.mean if isinstance(value, Estimate) else value) or 0
 
 
 def _table(

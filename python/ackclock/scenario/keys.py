@@ -48,6 +48,17 @@ class Write(Model):
     )
 
 
+class ReadStep(Model):
+    """A change of how fast an application reads."""
+
+    time: Annotated[str, Time(0, 3_600_000_000_000_000, "20s")] = Field(
+        description="When it changes; if it then reads at all, it reads at once."
+    )
+    rate: Annotated[str, Rate(0, 1_000_000_000_000, "25mbit")] = Field(
+        description='The rate from then on; "0bit": it does not read.'
+    )
+
+
 class Flow(Model):
     """One TCP connection that always has data to send, or `count` of them."""
 
@@ -125,6 +136,12 @@ class Flow(Model):
     send_buffer: Annotated[str, Size(1, 1_000_000_000_000_000)] | None = Field(
         None, description="Sender's buffer for unacknowledged data (default: no limit)."
     )
+    read_rate: Annotated[str, Rate(0, 1_000_000_000_000, "20mbit")] | None = Field(
+        None,
+        description='How fast the application of its receiver reads, "0bit": not at all. What it '
+        "leaves fills `receive_buffer`, or twice `receive_window` (default: it reads "
+        "all).",
+    )
     mss: Annotated[int, Bytes(64, 65_000)] | None = Field(
         None,
         description="Payload of a full segment in bytes, at most the scenario's `mss`, as from a "
@@ -197,6 +214,9 @@ class Flow(Model):
         description="What its application writes on the one connection, phase after phase: a "
         "list of tables of `at`, `size`, `every` and `pause`. `frames` is the same "
         "with one phase (default: it always has data to send).",
+    )
+    read_rate_at: tuple[ReadStep, ...] = Field(
+        (), description="When `read_rate` changes: a list of tables of `time` and `rate`."
     )
 
 

@@ -163,6 +163,7 @@ _INNER_TABLES = {
     "frames": 'a table, like {size = "10kB", every = "20ms"}',
     "writes": 'a list of tables, like [{size = "1MB"}, {at = "5s", size = "10kB", every = "1s"}]',
     "rate_at": 'a list of tables, like [{time = "20s", rate = "25mbit"}]',
+    "read_rate_at": 'a list of tables, like [{time = "20s", rate = "0bit"}]',
     "loss_at": 'a list of tables, like [{time = "20s", p = 0.01}]',
     "delay_jitter": 'a table, like {by = "10ms"}',
     "delay_at": 'a list of tables, like [{time = "20s", delay = "50ms"}]',

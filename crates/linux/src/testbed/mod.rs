@@ -312,6 +312,11 @@ pub fn check(
             fix,
         );
     }
+    let is_slow = |flow: &Flow| flow.read_rate_bps.is_some();
+    if let Some(flow) = scenario.flows.iter().position(is_slow) {
+        let fix = "readers on the kernel read all; leave it out, or use the simulator or vlinux";
+        return refuse(&format!("flows[{flow}].read_rate_bps"), "given".into(), fix);
+    }
     let has_window = |flow: &Flow| flow.initcwnd.is_some();
     if let Some(flow) = scenario.flows.iter().position(has_window) {
         let fix = "routes on the kernel have none; leave it out, or use the simulator or vlinux";

@@ -44,7 +44,11 @@ impl Ledger<Transit<Segment>> for Losses<'_, '_> {
             Header::Syn { .. } | Header::SynAck if connection == flow.connection => {
                 flow.control_left(&header, None);
             }
-            Header::Syn { .. } | Header::SynAck | Header::Established | Header::Copied => (),
+            Header::Syn { .. }
+            | Header::SynAck
+            | Header::Established
+            | Header::WindowProbe
+            | Header::Copied => (),
         }
     }
 
@@ -56,9 +60,11 @@ impl Ledger<Transit<Segment>> for Losses<'_, '_> {
         let Segment { connection, header } = &packet.body.body;
         let header = match header {
             Header::Data { .. } | Header::Ack(_) | Header::Datagram(..) => header.clone(),
-            Header::Syn { .. } | Header::SynAck | Header::Established | Header::Copied => {
-                Header::Copied
-            }
+            Header::Syn { .. }
+            | Header::SynAck
+            | Header::Established
+            | Header::WindowProbe
+            | Header::Copied => Header::Copied,
         };
         *self.census.queued_of(&header) += 1;
         match header {
@@ -228,10 +234,16 @@ impl<'a> Simulation<'a, Network<Segment>> {
                 let ecn = packet.ecn;
                 flow.datagram_left(to, at_ns, Datagram { ecn, ..datagram });
             }
-            Header::Syn { .. } | Header::SynAck | Header::Established if current => {
+            Header::Syn { .. } | Header::SynAck | Header::Established | Header::WindowProbe
+                if current =>
+            {
                 self.control_left(element, &header, Some(at_ns), packet.ecn);
             }
-            Header::Syn { .. } | Header::SynAck | Header::Established | Header::Copied => (),
+            Header::Syn { .. }
+            | Header::SynAck
+            | Header::Established
+            | Header::WindowProbe
+            | Header::Copied => (),
         }
         let next_ns = self.flows[element].next_event_ns();
         if next_ns != self.schedule.at_ns(element) {

@@ -177,6 +177,10 @@ impl<W: Wire> Simulation<'_, W> {
         }
         if !ack_comes && sender.poll_timeout() <= now_ns {
             sender.handle_timeout(now_ns);
+            if sender.take_window_probe() {
+                let route = flow.way.data;
+                W::send(self, element, now_ns, route, Header::WindowProbe);
+            }
         }
         Ok(true)
     }

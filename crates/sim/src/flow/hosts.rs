@@ -22,7 +22,7 @@ fn switches(scenario: &Scenario, flow: &scenario::Flow, long_way: bool) -> Switc
         rack: flow.rack,
         tlp: flow.tlp,
         timestamps: flow.timestamps,
-        receive_buffer: flow.receive_buffer_bytes,
+        receive_buffer: flow.receive_buffer(scenario.mss_of(flow).into()),
         segments_per_ack: (flow.delayed_ack_segments).unwrap_or(scenario.delayed_ack_segments),
         reads: match flow.reads.unwrap_or(scenario.reads) {
             scenario::Reads::AtOnce => Reads::AtOnce,
@@ -71,11 +71,15 @@ impl Flow<'_> {
         }
         let mss = scenario.mss_of(self.scenario);
         receiver.has_segments_of(mss);
-        if let Some(bytes) = self.scenario.receive_window_bytes {
+        if let Some(buffer) = self.scenario.receive_buffer(mss.into()) {
+            receiver.hold_within(buffer, mss);
+        } else if let Some(bytes) = self.scenario.receive_window_bytes {
             receiver.offer_at_most(bytes / u64::from(mss), mss);
         }
-        if let Some(bytes) = self.scenario.receive_buffer_bytes {
-            receiver.tune_within(bytes, mss);
+        if let Some(rate_bps) = self.scenario.read_rate_bps {
+            let changes = self.scenario.read_rate_at.iter();
+            let changes = changes.map(|step| (step.time_ns, step.rate_bps));
+            receiver.read_slowly([(0, rate_bps)].into_iter().chain(changes));
         }
         match ecn {
             _ if self.scenario.hides == Hides::Marks => (),

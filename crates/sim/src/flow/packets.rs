@@ -85,6 +85,11 @@ impl Flow<'_> {
                     connection.receiver.established(at_ns);
                 }
             }
+            (Phase::Open(connection), Header::WindowProbe) => {
+                if let Some(at_ns) = arrives_ns {
+                    connection.receiver.hear_probe(at_ns);
+                }
+            }
             _ => (),
         }
     }
@@ -167,7 +172,8 @@ impl Flow<'_> {
             let timeout_ns = connection.receiver.poll_timeout();
             // At equal times the timer goes first: it is a softirq (TIMER, HRTIMER) of the pass in which
             // the packet leaves its queue (NET_TX). The receiver hears of it in the next (NET_RX).
-            if timeout_ns > at_ns {
+            if timeout_ns > at_ns || (timeout_ns == at_ns && connection.receiver.only_reads(at_ns))
+            {
                 break;
             }
             if let Some(ack) = connection.receiver.handle_timeout(timeout_ns) {

@@ -3,6 +3,7 @@
 use super::error::check;
 use super::limits::{MAX_DURATION_NS, MAX_LIMIT_BYTES, MAX_RTT_NS, MAX_TRANSFER_BYTES, NS_PER_S};
 use super::{EcnMode, Profile, ScenarioError};
+use crate::tcp::ReceiveBuffer;
 use ackclock_host::{Configured, Snapshot};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -90,6 +91,17 @@ pub struct Flow {
     /// Sender's buffer for unacknowledged data (default: no limit).
     #[schemars(range(min = 1, max = MAX_LIMIT_BYTES))]
     pub send_buffer_bytes: Option<u64>,
+    /// How fast the application of its receiver reads, "0bit": not at all. What it leaves fills
+    /// `receive_buffer`, or twice `receive_window` (default: it reads all).
+    // JSON leaves out none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1_000_000_000_000_u64), example = 20_000_000)]
+    pub read_rate_bps: Option<u64>,
+    /// When `read_rate` changes: a list of tables of `time` and `rate`.
+    // JSON leaves out an empty list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10_000))]
+    pub read_rate_at: Vec<ReadStep>,
     /// Payload of a full segment in bytes, at most the scenario's `mss`, as from a smaller MTU at both
     /// hosts (default: the scenario's `mss`).
     // JSON leaves out none.
@@ -167,6 +179,18 @@ fn yes() -> bool {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
 fn is_yes(value: &bool) -> bool {
     *value
+}
+
+/// A change of how fast an application reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReadStep {
+    /// When it changes; if it then reads at all, it reads at once.
+    #[schemars(range(max = MAX_DURATION_NS), example = 20_000_000_000_u64)]
+    pub time_ns: u64,
+    /// The rate from then on; "0bit": it does not read.
+    #[schemars(range(max = 1_000_000_000_000_u64), example = 25_000_000)]
+    pub rate_bps: u64,
 }
 
 /// When the application of a receiver reads (`linux-6`).
@@ -265,6 +289,18 @@ impl Flow {
         }
     }
 
+    /// The receive buffer whose room is its window: one that Linux tunes, or if its reader is slow, that of a
+    /// constant window. `mss`: bytes of its segments.
+    pub(crate) fn receive_buffer(&self, mss: u64) -> Option<ReceiveBuffer> {
+        let constant = self
+            .receive_window_bytes
+            .filter(|_| self.read_rate_bps.is_some());
+        let constant = constant.map(|bytes| ReceiveBuffer::Fixed(2 * (bytes / mss * mss)));
+        self.receive_buffer_bytes
+            .map(ReceiveBuffer::Tuned)
+            .or(constant)
+    }
+
     /// Checks what its application writes.
     pub(super) fn check_writes(&self, of: &str) -> Result<(), ScenarioError> {
         let value = || match self.frames {
@@ -327,6 +363,8 @@ impl Flow {
             receive_window_bytes: None,
             receive_buffer_bytes: None,
             send_buffer_bytes: None,
+            read_rate_bps: None,
+            read_rate_at: Vec::new(),
             mss_bytes: None,
             initcwnd: None,
             max_pacing_rate_bps: None,

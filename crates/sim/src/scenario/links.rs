@@ -9,7 +9,7 @@ use ackclock_net::queue::QueueKind;
 use ackclock_net::rate::Trace;
 
 /// The least rate of a link that is not dead.
-const LEAST_BPS: u64 = 1_000;
+pub(super) const LEAST_BPS: u64 = 1_000;
 
 impl Scenario {
     pub(super) fn validate_link(&self, of: &str, link: &Bottleneck) -> Result<(), ScenarioError> {

@@ -79,6 +79,7 @@ impl Scenario {
             ("initcwnd", is_udp && flow.initcwnd.is_some()),
             ("max_pacing_rate_bps", flow.max_pacing_rate_bps.is_some()),
             ("reads", flow.reads.is_some()),
+            ("read_rate_bps", flow.read_rate_bps.is_some()),
             ("sack", !flow.sack),
             ("rack", !flow.rack),
             ("tlp", !flow.tlp),

@@ -180,6 +180,12 @@ impl Scenario {
             "a session is of TCP; give null",
         )?;
         check(
+            session.flow.read_rate_bps.is_none() && session.flow.read_rate_at.is_empty(),
+            &format!("{name}.flow.read_rate_bps"),
+            "given".into(),
+            "a session's reader reads all; leave it out",
+        )?;
+        check(
             session.flow.stop_ns.is_none(),
             &format!("{name}.flow.stop_ns"),
             format!("{:?}", session.flow.stop_ns),
@@ -207,6 +213,7 @@ impl Scenario {
         )?;
         flow.check_writes(of)?;
         self.validate_rate(of, flow)?;
+        self.validate_reader(of, flow)?;
         if let Some(stop_ns) = flow.stop_ns {
             let first = flow.start_ns + flow.start_spread_ns + 1;
             check(

@@ -105,6 +105,7 @@ mod pacing;
 pub mod profile;
 mod ranges;
 mod rate;
+mod receive_buffer;
 mod receiver;
 mod receiver_rtt;
 mod recovery;
@@ -127,8 +128,9 @@ pub use clock::Clock;
 pub use ecn::Marks;
 pub use limits::FlowLimits;
 pub use ranges::Range;
+
+pub use receive_buffer::ReceiveBuffer;
 pub use receiver::Receiver;
-pub(crate) use receiver::{first_window_bytes, shift_of};
 pub(crate) use scoreboard::{Retransmission, Rings, Slot, FIRST_CAPACITY};
 pub use sender::{Handshake, Sender, SenderEvent};
 pub use transmit::Transmit;

@@ -61,7 +61,7 @@ fn growth_segments(segment_bytes: u64) -> u64 {
 }
 
 /// The unit of a window of so many bytes is 2^shift.
-fn shift_of(bytes: u64) -> u32 {
+pub(super) fn shift_of(bytes: u64) -> u32 {
     let shift = bytes.max(1).ilog2().saturating_sub(UNSCALED_BITS);
     shift.min(MOST_SHIFT)
 }
@@ -117,6 +117,11 @@ impl Offered {
     /// Whether the first segment lets it grow.
     pub(super) fn grows(&self) -> bool {
         self.grows
+    }
+
+    /// Bytes of a segment.
+    pub(super) fn segment_bytes(&self) -> u32 {
+        self.segment_bytes
     }
 
     /// Whether it is above what the application wants.

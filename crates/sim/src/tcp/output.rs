@@ -173,6 +173,7 @@ impl Sender {
             if unsent == 0 || room == 0 {
                 if unsent > 0 {
                     self.fill_head(unsent);
+                    self.tcp_check_probe_timer();
                 }
                 self.nothing_to_send();
                 return self.refill::<PREDICTED, PUSHED>();

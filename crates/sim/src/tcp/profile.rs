@@ -7,6 +7,7 @@
 use super::bursts::Bursts;
 use super::clock::Clock;
 use super::loss::{Fack, LossDetection, Rack};
+use super::receive_buffer::ReceiveBuffer;
 use super::receiver_rtt::Compression;
 use super::recovery::{Prr, RateHalving, Reduction};
 use super::validate::Validates;
@@ -77,9 +78,8 @@ pub struct Switches {
     pub tlp: bool,
     /// Whether both ends send timestamps (`tcp_timestamps`).
     pub timestamps: bool,
-    /// Most of the receiver's buffer, bytes, within which Linux tunes the window (`tcp_rmem`); `None`: the
-    /// window is that of `FlowLimits`.
-    pub receive_buffer: Option<u64>,
+    /// The receiver's buffer, whose room is the window; `None`: the window is that of `FlowLimits`.
+    pub receive_buffer: Option<ReceiveBuffer>,
     /// Data segments per delayed ACK.
     pub segments_per_ack: u32,
     /// When the application of the receiver reads.

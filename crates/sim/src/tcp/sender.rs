@@ -9,7 +9,6 @@ use super::offered;
 use super::pacing::{Pacer, SK_PACING_NONE};
 use super::profile::{Kernel, Switches};
 use super::rate::RateSampler;
-use super::receiver::first_window_bytes;
 use super::recovery::{Frto, Reduction, SackFrto, Undo};
 use super::rtt::RoundTrip;
 use super::scoreboard::{Rings, Scoreboard};
@@ -71,6 +70,8 @@ pub(super) enum Rexmit {
     Probe,
     /// Nothing: the probe has left.
     Probed,
+    /// A probe of the closed window, which has no data.
+    WindowProbe,
 }
 
 /// An event of a sender that gets a row in the events table.
@@ -180,8 +181,8 @@ impl Sender {
         let bursts = kernel.bursts(switches.tso, paced);
         let share = bursts.share(host.tp().snd_cwnd);
         let burst = bursts.limit(&mut host, rtt.min_us()).min(share);
-        let tuned = (switches.receive_buffer)
-            .map(|most| first_window_bytes(most, mss.into()) / u64::from(mss));
+        let tuned =
+            (switches.receive_buffer).map(|buffer| buffer.shown_bytes(mss.into()) / u64::from(mss));
         let limits = FlowLimits {
             receive_window: tuned.unwrap_or(limits.receive_window),
             ..limits

@@ -80,6 +80,7 @@ impl Sender {
                 self.timers.wait_for_probe();
             }
             Timer::Reordering => self.reordering_timeout(),
+            Timer::WindowProbe => self.tcp_send_probe0(),
             Timer::Retransmission => {
                 self.rexmit = Rexmit::Head;
                 if self.sack_frto.is_enabled() {
@@ -94,6 +95,51 @@ impl Sender {
             }
         }
         self.totals.lost(self.tp().lost.wrapping_sub(prior_lost));
+    }
+
+    /// The window is closed to what waits: it will be probed, unless another timer is set
+    /// (`tcp_check_probe_timer`).
+    #[cold]
+    pub(super) fn tcp_check_probe_timer(&mut self) {
+        if self.tp().packets_out == 0 && self.timers.is_off() {
+            self.timers.arm_window_probe(&self.host);
+        }
+    }
+
+    #[cold]
+    fn tcp_send_probe0(&mut self) {
+        let opens = self.limits.room(&self.board) > 0;
+        if self.tp().packets_out > 0 || opens || self.limits.unsent(&self.board) == 0 {
+            self.timers.window_opens();
+            return;
+        }
+        self.rexmit = Rexmit::WindowProbe;
+        self.timers.window_probed();
+        self.timers.arm_window_probe(&self.host);
+    }
+
+    /// Takes the probe of the window that is to leave after [`handle_timeout`](Self::handle_timeout): a packet
+    /// without data.
+    pub fn take_window_probe(&mut self) -> bool {
+        let probes = self.rexmit == Rexmit::WindowProbe;
+        if probes {
+            self.rexmit = Rexmit::None;
+        }
+        probes
+    }
+
+    /// An ACK comes while no packet is out: the window may have opened (`tcp_ack_probe`).
+    #[cold]
+    pub(super) fn tcp_ack_probe(&mut self) {
+        if self.limits.unsent(&self.board) == 0 {
+            return;
+        }
+        if self.limits.room(&self.board) > 0 {
+            self.timers.window_opens();
+            self.validation.on_open_window(&mut self.host);
+        } else {
+            self.timers.arm_window_probe(&self.host);
+        }
     }
 
     /// `tcp_rack_reo_timeout`: the reordering timer has fired. PRR starts as if one segment had

@@ -6,9 +6,14 @@
 //! [`timed_out`](Timers::timed_out) after a timeout, and [`on_progress`](Timers::on_progress) when an
 //! ACK advances. How long the timeout is, and its back-off, is `icsk_rto` of the [`Host`].
 
+use super::constants::{RTO_MAX_US, RTO_MIN_US};
 use super::host::Host;
 use crate::record::TimerKind;
 use ackclock_net::schedule::NEVER;
+
+/// `tcp_retries2`, and the most doublings: `TCP_RTO_MAX` is 2^9 times `TCP_RTO_MIN`, and more.
+const MOST_PROBES: u32 = 15;
+const MOST_PROBE_SHIFT: u32 = 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Timer {
@@ -16,6 +21,7 @@ pub(super) enum Timer {
     Retransmission,
     LossProbe,
     Reordering,
+    WindowProbe,
 }
 
 /// `tcp_rto_delta_us`: how far the timeout of a segment is away; 0: it has passed.
@@ -30,6 +36,8 @@ pub(super) struct Timers {
     at_ns: u64,
     /// Timeouts since `una` last advanced.
     retransmits: u32,
+    /// `icsk_backoff` of probes of a closed window.
+    probes: u32,
     /// Pacing may hold the next packet back.
     paced: bool,
 }
@@ -40,6 +48,7 @@ impl Timers {
             timer: Timer::None,
             at_ns: NEVER,
             retransmits: 0,
+            probes: 0,
             paced: false,
         }
     }
@@ -91,7 +100,7 @@ impl Timers {
                 let until_us = until_us(host, head_sent_ns());
                 host.jiffies_of_us(until_us).max(1)
             }
-            Timer::None | Timer::Retransmission => host.rto(),
+            Timer::None | Timer::Retransmission | Timer::WindowProbe => host.rto(),
         };
         self.arm_paced(Timer::Retransmission, host, wait);
     }
@@ -100,6 +109,12 @@ impl Timers {
     #[inline]
     pub(super) fn awaits_reordering(&self) -> bool {
         self.timer == Timer::Reordering
+    }
+
+    /// Whether no timer is armed.
+    #[inline]
+    pub(super) fn is_off(&self) -> bool {
+        self.timer == Timer::None
     }
 
     /// Whether the timer is for a tail loss probe.
@@ -115,12 +130,35 @@ impl Timers {
             Timer::Retransmission => TimerKind::Retransmission,
             Timer::LossProbe => TimerKind::LossProbe,
             Timer::Reordering => TimerKind::Reordering,
+            Timer::WindowProbe => TimerKind::WindowProbe,
         }
     }
 
     #[inline]
     pub(super) fn timeout_ns(&self) -> u64 {
         self.at_ns
+    }
+
+    /// A closed window is probed after the timeout, each time after twice as long (`tcp_probe0_when`).
+    #[cold]
+    pub(super) fn arm_window_probe(&mut self, host: &Host) {
+        let base = host.rto().max(host.jiffies_of_us(RTO_MIN_US.into()));
+        let most = host.jiffies_of_us(RTO_MAX_US);
+        let wait = (base << self.probes.min(MOST_PROBE_SHIFT)).min(most);
+        self.arm_paced(Timer::WindowProbe, host, wait);
+    }
+
+    /// A probe leaves.
+    pub(super) fn window_probed(&mut self) {
+        self.probes = (self.probes + 1).min(MOST_PROBES);
+    }
+
+    /// The window is open (`tcp_ack_probe`).
+    pub(super) fn window_opens(&mut self) {
+        self.probes = 0;
+        if self.timer == Timer::WindowProbe {
+            self.disarm();
+        }
     }
 
     /// The timer that is due; it is off then.

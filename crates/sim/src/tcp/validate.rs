@@ -149,6 +149,13 @@ impl Validation {
         }
     }
 
+    /// A closed window opens (`tcp_ack_update_window`): an application that writes now and then has written.
+    pub(super) fn on_open_window(&self, host: &mut Host) {
+        if self.by_writes {
+            self.on_write(host);
+        }
+    }
+
     fn restart(&self, host: &mut Host) {
         if host.has_cong_control() {
             return;

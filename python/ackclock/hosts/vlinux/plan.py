@@ -230,6 +230,7 @@ def make(
             continue
         guest.append(_flow(number, flow, start_ns, canonical, network, modules))
         guest += _writes(flow, measures.mss_bytes(canonical, flow))
+        guest += _reads(flow, measures.mss_bytes(canonical, flow))
     sessions = zip(canonical.get("sessions", ()), _core.connections(resolved), strict=True)
     for number, (session, (start_ns, draws)) in enumerate(sessions, len(starts_ns) + 1):
         flow = session["flow"] | {"size_bytes": None}
@@ -255,6 +256,14 @@ def _writes(flow: Mapping[str, Any], mss: int) -> Iterator[str]:
         fields = [None if size is None else -(-size // mss) * mss]
         fields += [phase.get(key) for key in ("every_ns", "pause_ns")]
         yield " ".join(["write", str(phase["at_ns"]), *map(_or_nothing, fields)])
+
+
+def _reads(flow: Mapping[str, Any], mss: int) -> Iterator[str]:
+    """How fast its reader reads, a segment at a time."""
+    if flow.get("read_rate_bps") is not None:
+        first = {"time_ns": 0, "rate_bps": flow["read_rate_bps"]}
+        for step in (first, *flow.get("read_rate_at", ())):
+            yield f"read {step['time_ns']} {step['rate_bps']} {mss}"
 
 
 def _or_nothing(field: object) -> str:
@@ -290,7 +299,11 @@ def _flow(
         None if flow.get(key) is None else flow[key] // mss * mss
         for key in ("receive_window_bytes", "send_buffer_bytes")
     )
-    tuned = flow.get("receive_buffer_bytes") is not None
+    held: object = window
+    if flow.get("receive_buffer_bytes") is not None:
+        held = "tuned"
+    elif flow.get("read_rate_bps") is not None:
+        held = f"buffer:{window}"
     limit_bps = flow.get("max_pacing_rate_bps", 8 * ANY_RATE if canonical["pacing"] else None)
     fields: Sequence[object] = [
         number,
@@ -302,7 +315,7 @@ def _flow(
         start_ns,
         flow.get("stop_ns"),
         flow.get("size_bytes"),
-        "tuned" if tuned else window,
+        held,
         buffer,
         UNSENT_BYTES,
         limit_bps and limit_bps // 8,

@@ -99,7 +99,12 @@ impl Many {
             .flows
             .iter()
             .all(|flow| flow.mss_bytes.is_none() && flow.timestamps);
-        let plain = scenario.sessions.is_empty() && scenario.sack_cost_ns == 0 && honest && equal;
+        let reads = scenario
+            .flows
+            .iter()
+            .all(|flow| flow.read_rate_bps.is_none());
+        let plain =
+            scenario.sessions.is_empty() && scenario.sack_cost_ns == 0 && honest && equal && reads;
         let enough = packets_in(length_ns) >= (flows.len() as u128).div_ceil(MOST_FLOWS_PER_PACKET);
         if !(plain && fits && enough && length_ns > 0) {
             return None;

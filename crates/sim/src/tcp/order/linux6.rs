@@ -15,6 +15,12 @@ pub(in super::super) fn tcp_ack(sk: &mut Sender, now_ns: u64, ack: &Ack) {
     let (prior, mut delivery) = begin(sk, now_ns, ack);
     let slow = ack.is_slow();
     let una_advanced = ack.ack > prior.una;
+    if sk.tp().packets_out == 0 && !ack.has_sacks() && ack.window_bytes().is_some() {
+        // `no_queue`
+        sk.host.in_ack_event(prior.una, false, slow, false);
+        sk.tcp_ack_probe();
+        return;
+    }
     let duplicate_sack =
         ack.has_sacks() && tcp_sacktag_write_queue(sk, ack, &mut delivery, tcp_check_dsack);
     let ece = tcp_ecn_rcv_ecn_echo(sk, ack);

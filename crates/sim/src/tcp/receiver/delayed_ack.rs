@@ -30,10 +30,13 @@ impl Receiver {
 
     #[inline(never)]
     fn adapt_delay(&mut self, now: u32) {
+        let most = match self.tuned.as_ref().filter(|of| of.reader.is_some()) {
+            Some(tuned) => tuned.quick_acks(self.max_quick_acks),
+            None => self.max_quick_acks,
+        };
         if self.ato == 0 {
             // The window still grows (`tcp_grow_window`): one more than usual. One that is tuned says so.
-            self.quick_acks =
-                self.max_quick_acks | u32::from(self.tuned.is_none() && self.offered.grows());
+            self.quick_acks = most | u32::from(self.tuned.is_none() && self.offered.grows());
             self.ato = self.min_ato;
         } else {
             let pause = now.wrapping_sub(self.last_arrival);
@@ -43,7 +46,7 @@ impl Receiver {
                 self.ato = ((self.ato >> 1) + pause).min(self.most_ato);
             } else if pause > self.rto {
                 // The sender may be in slow start again.
-                self.quick_acks = self.quick_acks.max(self.max_quick_acks);
+                self.quick_acks = self.quick_acks.max(most);
             }
         }
         self.last_arrival = now;
@@ -71,21 +74,26 @@ impl Receiver {
     }
 
     /// `tcp_send_delayed_ack`. Each first segment after an ACK arms the timer anew, and so does one that
-    /// would have it fire earlier.
+    /// would have it fire earlier. Returns whether the ACK leaves at once: a slow reader leaves the ACKs of
+    /// more segments to the timer, too, and one that fires soon is not waited for.
     #[inline]
-    pub(super) fn delay_ack(&mut self) {
+    pub(super) fn delay_ack(&mut self) -> bool {
         let mut delay = self.ato;
         if delay > self.min_ato {
             let (pushed, usual) = self.max_delay;
             delay = delay.min(if self.pushed { pushed } else { usual });
         }
-        let (armed, armed_delay) = self.armed;
-        if self.delayed && (self.clock.jiffies() as u32).wrapping_sub(armed) + delay >= armed_delay
-        {
-            return;
+        if self.delayed {
+            let (armed, armed_delay) = self.armed;
+            let waited = (self.clock.jiffies() as u32).wrapping_sub(armed);
+            let soon = waited + (delay >> 2) >= armed_delay && self.reads_slowly();
+            if soon || waited + delay >= armed_delay {
+                return soon;
+            }
         }
         self.delayed = true;
         self.arm(delay);
+        false
     }
 
     /// Arms the timer of delayed ACKs for so many jiffies.

@@ -10,6 +10,8 @@
 mod delayed_ack;
 mod ordinary;
 mod out_of_order;
+mod reader;
+mod slow;
 mod tuned;
 
 use super::ack::Ack;
@@ -20,6 +22,7 @@ use super::ecn::{Arrival, Echo};
 use super::offered::{most_packets, Offered};
 use super::profile::{Kernel, Reads, Switches};
 use super::ranges::RangeSet;
+use super::receive_buffer::ReceiveBuffer;
 use super::receiver_rtt::{Compression, ReceiverRtt, WindowRtt};
 use super::sack_list::SackList;
 use ackclock_host::{
@@ -27,7 +30,6 @@ use ackclock_host::{
 };
 use ackclock_net::schedule::NEVER;
 use tuned::Tuned;
-pub(crate) use tuned::{first_window_bytes, shift_of};
 
 /// `TCP_DELACK_MAX`, µs: bounds the delay of an ACK for pushed data.
 const DELACK_MAX_US: u64 = 200_000;
@@ -87,6 +89,8 @@ pub struct Receiver {
     compressed: u8,
     /// When the delayed-ACK timer fires. An ACK does not stop it (`inet_csk_clear_xmit_timer`).
     delayed_ack_at_ns: u64,
+    /// When a compressed ACK leaves. Where an application reads at a rate of its own, what comes first of
+    /// that and its [`Reader`](reader::Reader)'s times.
     compressed_at_ns: u64,
     /// In which jiffy the delayed-ACK timer was armed, and for how many.
     armed: (u32, u32),
@@ -280,9 +284,9 @@ impl Receiver {
         self.long_way |= window < 3;
     }
 
-    /// Linux tunes its window, within a buffer of these bytes.
-    pub(crate) fn tune_within(&mut self, buffer_bytes: u64, segment_bytes: u32) {
-        self.tuned = Some(Box::new(Tuned::new(buffer_bytes, segment_bytes.into())));
+    /// Its window is what a buffer has room for.
+    pub fn hold_within(&mut self, buffer: ReceiveBuffer, segment_bytes: u32) {
+        self.tuned = Some(Box::new(Tuned::new(buffer, segment_bytes.into())));
         (self.clamped, self.long_way) = (false, true);
     }
 
@@ -347,15 +351,17 @@ impl Receiver {
     /// timers may be due: call it until [`poll_timeout`](Self::poll_timeout) is later.
     #[inline(never)]
     pub fn handle_timeout(&mut self, now_ns: u64) -> Option<Ack> {
-        (self.ordinary_until_ns, self.armed) = (0, (0, 0));
+        self.ordinary_until_ns = 0;
         self.clock.advance(now_ns);
         if self.compressed_at_ns <= now_ns {
-            return Some(self.ack());
+            if let Some(answer) = self.handle_rare(now_ns) {
+                return answer;
+            }
         }
         if self.delayed_ack_at_ns > now_ns {
             return None;
         }
-        self.delayed_ack_at_ns = NEVER;
+        (self.delayed_ack_at_ns, self.armed) = (NEVER, (0, 0));
         // `tcp_delack_timer_handler`: whatever armed it, it sends a compressed ACK.
         if self.compressed > 0 {
             return Some(self.ack());
@@ -409,9 +415,9 @@ impl Receiver {
         }
         self.rcv_nxt += 1;
         self.data_received(pushed);
-        let answers = last || self.has_enough() || self.acknowledges_each();
+        let mut answers = last || self.has_enough() || self.acknowledges_each();
         if !answers {
-            self.delay_ack();
+            answers = self.delay_ack();
         }
         self.answer(answers)
     }
@@ -455,22 +461,30 @@ impl Receiver {
     #[inline(never)]
     fn answer_tuned(&mut self, answers: bool) -> Option<Ack> {
         let answer = answers.then(|| self.ack());
+        if self.reads_slowly() {
+            return self.read_if_due(answer);
+        }
         if !self.will_read() {
             return answer;
         }
         let rtt = self.rtt.as_ref().map_or(0, |rtt| rtt.estimate());
         self.reads_at = self.rcv_nxt + u64::from(self.read_segments);
         let tuned = self.tuned.as_mut()?;
-        tuned.reads(self.rcv_nxt, self.clock.now_ns() / 1_000, rtt);
-        let doubles = tuned.doubles(self.rcv_nxt);
+        tuned.reads(self.rcv_nxt, 0, self.clock.now_ns() / 1_000, rtt);
+        let (doubles, _) = tuned.doubles(self.rcv_nxt, 0);
         answer.or_else(|| (doubles || self.reading_answers()).then(|| self.ack()))
     }
 
     /// What waits takes so much of a buffer that is tuned: for the application, and for gaps.
     fn taken(&self, tuned: &Tuned) -> u64 {
-        let unread = self.rcv_nxt + u64::from(self.read_segments) - self.reads_at;
         let gaps = &self.out_of_order;
-        tuned.taken(unread, unread.min(1)) + tuned.taken(gaps.len(), gaps.ranges())
+        let gaps = tuned.taken(gaps.len(), gaps.ranges());
+        if let Some(reader) = &tuned.reader {
+            let (segments, packets) = reader.waiting(self.rcv_nxt);
+            return tuned.packets(segments, packets) + gaps;
+        }
+        let unread = self.rcv_nxt + u64::from(self.read_segments) - self.reads_at;
+        tuned.taken(unread, unread.min(1)) + gaps
     }
 
     /// A new segment waits in the buffer: a window that is tuned may grow. `counts`: what it takes counts.
@@ -487,9 +501,17 @@ impl Receiver {
         let Some(mut tuned) = self.tuned.take() else {
             return;
         };
+        if let Some(reader) = &mut tuned.reader {
+            reader.take(self.rcv_nxt, self.offered.segment_bytes().into());
+        }
         let own = if counts { 0 } else { tuned.packet() };
         if tuned.arrives(self.taken(&tuned) - own) {
             self.quick_acks |= 1;
+        }
+        // `__tcp_ack_snd_check` asks for the window, which ends quick ACKs.
+        let asks = tuned.reader.is_some() && self.rcv_nxt - self.last_ack_sent >= self.enough;
+        if asks && tuned.window(self.taken(&tuned)).1 {
+            self.quick_acks = 0;
         }
         self.tuned = Some(tuned);
     }
@@ -590,7 +612,8 @@ impl Receiver {
         if let Some(rtt) = &mut self.rtt {
             let now_ns = self.clock.now_ns();
             let refreshes = self.sack_compression.is_some_and(Compression::refreshes);
-            rtt.leaves(now_ns, self.compressed_at_ns <= now_ns && !refreshes);
+            let is_compressed = self.compressed > 0 && self.compressed_at_ns <= now_ns;
+            rtt.leaves(now_ns, is_compressed && !refreshes);
         }
         (self.compressed, self.compressed_at_ns) = (0, NEVER);
         // The first ACK's field is scaled, unlike that of the handshake.
@@ -604,6 +627,7 @@ impl Receiver {
         let mut window_bytes = 0;
         if self.tuned.is_some() {
             (window_bytes, new_window) = self.select_window();
+            self.await_reader(NEVER);
         }
         let mut ack = Ack::new(ack, self.ts_recent_ns);
         if !self.sacks.is_empty() || self.duplicate.is_some() {

@@ -4,9 +4,8 @@
 use super::super::ack::{Ack, MOST_SACKS, SACKS_BESIDE_STAMPS};
 use super::super::ranges::near;
 use super::super::sack_list::SackList;
-use super::tuned::FRAGS;
+use super::reader::FRAGS;
 use super::Receiver;
-use ackclock_net::schedule::NEVER;
 
 /// How many ACKs of out-of-order data leave at once before compression starts.
 const UNCOMPRESSED_DUPLICATE_ACKS: u8 = 3;
@@ -117,13 +116,14 @@ impl Receiver {
             return true;
         }
         self.compressed += 1;
-        if self.compressed_at_ns == NEVER {
+        if self.compressed == 1 {
             let delay_ns = match (&self.rtt, &self.window_rtt) {
                 (Some(rtt), _) => compression.delay_ns(rtt.smallest()),
                 (None, Some(rtt)) => compression.delay_ns(rtt.smallest()),
                 (None, None) => self.compression_ns.into(),
             };
             self.compressed_at_ns = self.clock.now_ns() + delay_ns + compression.slack_ns();
+            self.await_reader(self.compressed_at_ns);
         }
         false
     }

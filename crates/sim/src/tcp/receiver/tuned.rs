@@ -1,5 +1,6 @@
-//! A receive window that Linux tunes: how it grows with the data that arrives (`tcp_grow_window`), and the
-//! buffer with what the application reads in a round trip (`tcp_rcv_space_adjust`), up to `tcp_rmem[2]`.
+//! A receive window that follows its buffer: how it grows with the data that arrives (`tcp_grow_window`), and
+//! the buffer with what the application reads in a round trip (`tcp_rcv_space_adjust`), up to `tcp_rmem[2]`;
+//! with `SO_RCVBUF` it has one size.
 //!
 //! How to drive it: tell it of each new segment ([`arrives`](Tuned::arrives)) and of each time that the
 //! application reads ([`reads`](Tuned::reads)). [`select`](Tuned::select) is the window of an ACK.
@@ -8,12 +9,11 @@
 //! as behind a veth pair; network cards differ. Linux's `tcp_clamp_window`, for a buffer that overflows, and
 //! the collapsing of packets are left out.
 
+use super::super::offered::UNSCALED_BYTES;
+use super::super::receive_buffer::ReceiveBuffer;
 use super::super::write_queue::PACKET_OVERHEAD_BYTES;
+use super::reader::{Reader, FRAGS};
 
-/// The second of `tcp_rmem`: the buffer at first.
-const FIRST_BYTES: u64 = 131_072;
-/// `net.core.rmem_max`, which bounds the unit of the window field from below.
-const RMEM_MAX_BYTES: u64 = 212_992;
 /// `TCP_RMEM_TO_WIN_SCALE`
 const RATIO_BITS: u32 = 8;
 /// `TCP_DEFAULT_SCALING_RATIO`, until the first segment has come.
@@ -22,28 +22,11 @@ const FIRST_RATIO: u64 = 1 << (RATIO_BITS - 1);
 const MSS_DEFAULT: u64 = 536;
 /// `TCP_INIT_CWND`
 const INIT_CWND: u64 = 10;
-/// `MAX_SKB_FRAGS`: so many segments that wait in a row share one packet's overhead.
-pub(super) const FRAGS: u64 = 17;
-const MOST_SHIFT: u32 = 14;
-const MOST_FIELD: u64 = u16::MAX as u64;
-
-/// The unit of the window field is 2^shift, for a buffer of at most so many bytes
-/// (`tcp_select_initial_window`).
-pub(crate) fn shift_of(most_bytes: u64) -> u32 {
-    let room = most_bytes.max(RMEM_MAX_BYTES);
-    (room.ilog2() - 15).min(MOST_SHIFT)
-}
-
-/// The window that the SYN-ACK shows: half of the first buffer, in whole segments.
-pub(crate) fn first_window_bytes(most_bytes: u64, mss: u64) -> u64 {
-    let half = most_bytes.min(FIRST_BYTES) / 2;
-    (half / mss * mss).min(MOST_FIELD)
-}
 
 /// The buffer and the window of a receiver. All but the times are bytes.
 #[derive(Debug)]
 pub(super) struct Tuned {
-    /// `tcp_rmem[2]`
+    /// `tcp_rmem[2]`; 0: the buffer has one size.
     most: u64,
     mss: u64,
     shift: u32,
@@ -62,6 +45,8 @@ pub(super) struct Tuned {
     space: u64,
     space_at: u64,
     space_us: u64,
+    /// The application reads at a rate of its own.
+    pub(super) reader: Option<Reader>,
 }
 
 /// The window of an ACK.
@@ -75,17 +60,16 @@ pub(super) struct Selected {
 }
 
 impl Tuned {
-    /// `tcp_select_initial_window` and `tcp_init_buffer_space`, for a buffer of at most so many bytes.
-    pub(super) fn new(most: u64, mss: u64) -> Self {
-        let buffer = most.min(FIRST_BYTES);
-        let window = first_window_bytes(most, mss);
+    /// `tcp_select_initial_window` and `tcp_init_buffer_space`.
+    pub(super) fn new(of: ReceiveBuffer, mss: u64) -> Self {
+        let (buffer, window) = (of.first_bytes(), of.first_window(mss));
         // One segment is reserved (`tcp_app_win`).
         let clamp = (buffer / 2 - mss).max(2 * mss);
         let ssthresh = window.min(clamp);
         Self {
-            most,
+            most: of.grows_to(),
             mss,
-            shift: shift_of(most),
+            shift: of.shift(),
             buffer,
             ratio: FIRST_RATIO,
             clamp,
@@ -95,6 +79,7 @@ impl Tuned {
             space: ssthresh.min(INIT_CWND * mss),
             space_at: 0,
             space_us: 0,
+            reader: None,
         }
     }
 
@@ -108,9 +93,14 @@ impl Tuned {
         self.mss + PACKET_OVERHEAD_BYTES
     }
 
-    /// What so many segments take that wait in the buffer, in runs of neighbours (`tcp_try_coalesce`).
+    /// What so many segments take that wait in the buffer, in so many packets.
+    pub(super) fn packets(&self, segments: u64, packets: u64) -> u64 {
+        segments * self.mss + packets * PACKET_OVERHEAD_BYTES
+    }
+
+    /// The same in runs of neighbours (`tcp_try_coalesce`).
     pub(super) fn taken(&self, segments: u64, runs: u64) -> u64 {
-        segments * self.mss + (runs + (segments - runs) / FRAGS) * PACKET_OVERHEAD_BYTES
+        self.packets(segments, runs + (segments - runs) / FRAGS)
     }
 
     /// `tcp_win_from_space`
@@ -140,13 +130,13 @@ impl Tuned {
         grows
     }
 
-    /// The application has read up to this segment (`tcp_rcv_space_adjust`). `rtt`: as the receiver measures
-    /// it, in eighths of a µs; 0: it has no sample.
-    pub(super) fn reads(&mut self, up_to: u64, now_us: u64, rtt: u64) {
+    /// The application has read up to this segment, and so many wait (`tcp_rcv_space_adjust`). `rtt`: as the
+    /// receiver measures it, in eighths of a µs; 0: it has no sample.
+    pub(super) fn reads(&mut self, up_to: u64, waiting: u64, now_us: u64, rtt: u64) {
         if rtt == 0 || now_us - self.space_us < rtt >> 3 {
             return;
         }
-        let copied = up_to * self.mss - self.space_at;
+        let copied = (up_to * self.mss - self.space_at).saturating_sub(waiting * self.mss);
         if copied > self.space {
             // Twice for losses, and again by as much as the sender's cwnd grows in a round trip.
             let wanted = 2 * copied + 16 * self.mss;
@@ -165,7 +155,7 @@ impl Tuned {
     }
 
     /// `__tcp_select_window`, and whether the buffer is more than half full.
-    fn window(&self, taken: u64) -> (u64, bool) {
+    pub(super) fn window(&self, taken: u64) -> (u64, bool) {
         let (allowed, mut free) = (self.in_space(self.buffer), self.free(taken));
         let tight = free < self.clamp.min(allowed) / 2;
         if tight {
@@ -174,7 +164,15 @@ impl Tuned {
                 return (0, true);
             }
         }
-        (self.aligned(free.min(self.ssthresh)), tight)
+        let most = free.min(self.ssthresh);
+        if self.shift > 0 {
+            return (self.aligned(most), tight);
+        }
+        // Whole segments, unless the last window is as good.
+        match self.window + self.mss <= most || self.window > most {
+            true => (most / self.mss * self.mss, tight),
+            false => (self.window, tight),
+        }
     }
 
     fn aligned(&self, bytes: u64) -> u64 {
@@ -191,11 +189,23 @@ impl Tuned {
         self.window(taken).0 >= self.window
     }
 
-    /// Whether reading has at least doubled the window that is left (`__tcp_cleanup_rbuf`).
-    pub(super) fn doubles(&self, next: u64) -> bool {
+    /// Whether reading has at least doubled the window that is left (`__tcp_cleanup_rbuf`), and whether the
+    /// buffer was found more than half full.
+    pub(super) fn doubles(&self, next: u64, taken: u64) -> (bool, bool) {
         let left = self.left(next);
-        let (window, _) = self.window(0);
-        2 * left <= self.clamp && window > 0 && window >= 2 * left
+        if 2 * left > self.clamp {
+            return (false, false);
+        }
+        let (window, is_tight) = self.window(taken);
+        (window > 0 && window >= 2 * left, is_tight)
+    }
+
+    /// Most quick ACKs, of so many (`tcp_incr_quickack`).
+    pub(super) fn quick_acks(&self, most: u32) -> u32 {
+        match self.window / (2 * self.mss) {
+            0 => most.min(2),
+            half => most.min(half.min(u32::MAX.into()) as u32),
+        }
     }
 
     /// The window of an ACK of segments below `next` (`tcp_select_window`).
@@ -210,7 +220,7 @@ impl Tuned {
         };
         let is_new = window >> self.shift != self.window >> self.shift;
         (self.edge, self.window) = (next * self.mss + window, window);
-        let bytes = window.min(MOST_FIELD << self.shift);
+        let bytes = window.min(UNSCALED_BYTES << self.shift);
         Selected {
             bytes,
             is_new,
@@ -230,7 +240,7 @@ mod tests {
     /// `sk_rcvbuf`, and the window that the sender knew.
     #[test]
     fn it_grows_ahead_of_slow_start() {
-        let mut tuned = Tuned::new(6 << 20, MSS);
+        let mut tuned = Tuned::new(ReceiveBuffer::Tuned(6 << 20), MSS);
         assert_eq!(
             (tuned.window, tuned.ssthresh, tuned.space),
             (65_160, 64_088, 14_480)
@@ -242,7 +252,7 @@ mod tests {
                 next += 1;
                 tuned.arrives(tuned.packet());
                 tuned.select(next, tuned.packet());
-                tuned.reads(next, turn * 100_000, RTT);
+                tuned.reads(next, 0, turn * 100_000, RTT);
             }
             seen.push((tuned.ssthresh, tuned.buffer, tuned.window));
             cwnd *= 2;
@@ -266,7 +276,7 @@ mod tests {
     /// What waits for a gap takes room, and still the right edge does not move back.
     #[test]
     fn a_gap_takes_room() {
-        let mut tuned = Tuned::new(200_000, MSS);
+        let mut tuned = Tuned::new(ReceiveBuffer::Tuned(200_000), MSS);
         for next in 1..=60 {
             tuned.arrives(tuned.packet());
             tuned.select(next, 0);
@@ -280,11 +290,5 @@ mod tests {
         }
         assert!(tuned.window(tuned.taken(50, 1)).1);
         assert!(!tuned.keeps_up(tuned.taken(50, 1)) && tuned.keeps_up(0));
-    }
-
-    #[test]
-    fn units_of_the_window_field() {
-        assert_eq!([1, 6 << 20, 32 << 20].map(shift_of), [2, 7, 10]);
-        assert_eq!(shift_of(1 << 30), MOST_SHIFT);
     }
 }

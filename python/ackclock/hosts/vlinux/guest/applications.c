@@ -125,7 +125,7 @@ static void write_datagrams(const struct flow *flow)
 
 void connect_flow(struct flow *flow, int index)
 {
-	int most = 1 << 29;
+	int most = 1 << 29, one = 1;
 
 	if (flow->datagram) {
 		connect_udp(flow, index);
@@ -139,6 +139,9 @@ void connect_flow(struct flow *flow, int index)
 		die("SO_MAX_PACING_RATE");
 	if (setsockopt(flow->sender, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &flow->unsent, sizeof(flow->unsent)))
 		die("TCP_NOTSENT_LOWAT");
+	/* Whole segments, also into what is left of a window. */
+	if (flow->paces && setsockopt(flow->sender, IPPROTO_TCP, TCP_CORK, &one, sizeof(one)))
+		die("TCP_CORK");
 	if (connect(flow->sender, (void *)&flow->address, sizeof(flow->address)) && errno != EINPROGRESS)
 		die("connect");
 	flow->connected = 1;
@@ -326,6 +329,48 @@ void stop_flow(struct flow *flow, int index)
 	watch_again(flow->sender, EPOLLRDHUP | EPOLLET, ABOUT(SENDER, index));
 }
 
+/* The receiver has all. */
+static void end_reading(const struct flow *flow)
+{
+	int at_once = 1;
+
+	epoll_ctl(epoll, EPOLL_CTL_DEL, flow->receiver, NULL);
+	/* The end is acknowledged at once, as by an application that closes. */
+	if (flow->draws)
+		close(flow->receiver);
+	else
+		setsockopt(flow->receiver, IPPROTO_TCP, TCP_QUICKACK, &at_once, sizeof(at_once));
+}
+
+/* Reads as much as it may at this time, at its own rate. Returns when it reads next, if nothing arrives. */
+int64_t read_slowly(struct flow *flow, int index, int64_t at_ns)
+{
+	const struct pace *pace;
+	ssize_t size;
+
+	if (flow->receiver < 0 || flow->hungry)
+		return NEVER;
+	while (flow->next_pace < flow->paces_len && flow->paces[flow->next_pace].time_ns <= at_ns) {
+		pace = &flow->paces[flow->next_pace++];
+		flow->read_ns = pace->rate ? pace->time_ns : NEVER;
+	}
+	if (flow->read_ns <= at_ns) {
+		pace = &flow->paces[flow->next_pace - 1];
+		size = recv(flow->receiver, NULL, pace->bytes, MSG_TRUNC);
+		if (!size)
+			end_reading(flow);
+		flow->hungry = size <= 0;
+		if (size < 0)
+			watch_again(flow->receiver, EPOLLIN | EPOLLONESHOT, ABOUT(RECEIVER, index));
+		if (size <= 0)
+			return NEVER;
+		flow->read_ns = at_ns + size * 8000000000LL / (int64_t)pace->rate;
+	}
+	if (flow->next_pace < flow->paces_len && flow->paces[flow->next_pace].time_ns < flow->read_ns)
+		return flow->paces[flow->next_pace].time_ns;
+	return flow->read_ns;
+}
+
 void receive(struct flow *flow, int index, int what)
 {
 	if (what == LISTENER) {
@@ -335,7 +380,12 @@ void receive(struct flow *flow, int index, int what)
 			return;
 		flow->receiver = fd;
 		flow->unread = flow->lowat;
-		watch(fd, EPOLLIN, ABOUT(RECEIVER, index));
+		flow->hungry = 1;
+		watch(fd, EPOLLIN | (flow->paces ? EPOLLONESHOT : 0), ABOUT(RECEIVER, index));
+		return;
+	}
+	if (flow->paces) {
+		flow->hungry = 0;
 		return;
 	}
 	for (;;) {
@@ -353,14 +403,7 @@ void receive(struct flow *flow, int index, int what)
 			}
 			flow->unread = 0;
 		} else if (size == 0) {
-			int at_once = 1;
-
-			epoll_ctl(epoll, EPOLL_CTL_DEL, flow->receiver, NULL);
-			/* The end is acknowledged at once, as by an application that closes. */
-			if (flow->draws)
-				close(flow->receiver);
-			else
-				setsockopt(flow->receiver, IPPROTO_TCP, TCP_QUICKACK, &at_once, sizeof(at_once));
+			end_reading(flow);
 			return;
 		} else if (size < 0) {
 			return;

@@ -21,9 +21,11 @@
  *	draw PAUSE SIZE			the flow above is a session: its next connection, SIZE long
  *	write AT SIZE EVERY PAUSE	the flow above writes so, AT after it is connected (SIZE "-": without
  *					end; PAUSE: from when all is acknowledged)
+ *	read TIME RATE BYTES		the flow above reads so many bytes at a time, from then on at this rate
  *	at TIME COMMAND...		run a command of the shell at that time
  *
- * "-" stands for nothing (STOP: never; SIZE, WINDOW, BUFFER: no limit). The WINDOW "tuned" is Linux's. OUT gets samples.bin,
+ * "-" stands for nothing (STOP: never; SIZE, WINDOW, BUFFER: no limit). The WINDOW "tuned" is Linux's,
+ * "buffer:BYTES" that of a receive buffer. OUT gets samples.bin,
  * queues.bin, records.bin, packets.bin, flows.bin, transfers.bin and counts.bin, which ackclock/hosts/vlinux/records.py reads.
  * All of it is one process: it opens each socket in the namespace of its host.
  */
@@ -126,6 +128,12 @@ static int64_t keep_time(FILE *samples, FILE *to_queues, FILE *records, FILE *pa
 			begin_write(flow, i);
 		if (flow->writes && flow->write_ns < next_ns)
 			next_ns = flow->write_ns;
+		if (flow->paces) {
+			int64_t read_ns = read_slowly(flow, i, at_ns);
+
+			if (read_ns < next_ns)
+				next_ns = read_ns;
+		}
 		if (!flow->connected && flow->start_ns < next_ns)
 			next_ns = flow->start_ns;
 		if (!flow->stopped && flow->stop_ns < next_ns)
@@ -249,6 +257,8 @@ static int run(const char *plan, const char *directory)
 					set_timer(keep_time(samples, to_queues, records, packets));
 			} else if (what != TIMER) {
 				receive(&flows[index], index, what);
+				if (flows[index].paces)
+					set_timer(keep_time(samples, to_queues, records, packets));
 			} else if (read(timer, &expirations, 8) == 8) {
 				set_timer(keep_time(samples, to_queues, records, packets));
 				done = now_ns() >= duration_ns;

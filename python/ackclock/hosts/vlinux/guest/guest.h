@@ -23,6 +23,13 @@ struct write {
 	int64_t every_ns, pause_ns;
 };
 
+/* How fast an application reads, bit/s, from then on. */
+struct pace {
+	int64_t time_ns;
+	uint64_t rate;
+	int bytes;		/* at a time */
+};
+
 struct flow {
 	uint32_t number;
 	int sender, listener, receiver, unsent, draws_len, next_draw;
@@ -41,6 +48,9 @@ struct flow {
 	struct write *writes;
 	int writes_len, next_write, awaits_answer;
 	int64_t connected_ns, write_ns;	/* when it writes next */
+	struct pace *paces;	/* of a reader with a rate of its own */
+	int paces_len, next_pace, hungry;	/* hungry: it may read, and nothing is there */
+	int64_t read_ns;	/* when it reads next */
 	int unread;	/* nothing of the connection has been read */
 	enum { ONCE, FILLED, ALWAYS } fill;	/* see room() */
 	int datagram, mss;	/* of UDP: payload of a datagram and of a full segment, bytes; else 0 */
@@ -94,6 +104,7 @@ void write_flow(struct flow *flow, int index);
 void begin_write(struct flow *flow, int index);
 void stop_flow(struct flow *flow, int index);
 void receive(struct flow *flow, int index, int what);
+int64_t read_slowly(struct flow *flow, int index, int64_t at_ns);
 
 /* sampling.c; `open_statistics`: of the queues, in the namespace that they are in */
 void open_statistics(void);

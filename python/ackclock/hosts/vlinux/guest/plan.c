@@ -26,7 +26,7 @@ static void add_flow(char *line)
 {
 	char sender[NAME], receiver[NAME], address[NAME], cc[NAME], cc_at_receiver[NAME];
 	char start[NAME], stop[NAME], size[NAME], window[NAME], buffer[NAME], unsent[NAME], rate[NAME];
-	int one = 1;
+	int one = 1, held;
 	struct flow flow = { .receiver = -1, .address.sin_family = AF_INET };
 
 	if (sscanf(line, "%u %63s %63s %63s %63s %63s %63s %63s %63s %63s %63s %63s %63s %d",
@@ -39,8 +39,9 @@ static void add_flow(char *line)
 	flow.start_ns = number_of(start, 0);
 	flow.stop_ns = number_of(stop, NEVER);
 	flow.size = number_of(size, INT64_MAX);
-	flow.tuned = !strcmp(window, "tuned");
-	flow.window = flow.tuned ? 0 : number_of(window, 0);
+	held = strncmp(window, "buffer:", 7) ? 0 : strtol(window + 7, NULL, 10);
+	flow.tuned = held || !strcmp(window, "tuned");
+	flow.window = held ? held : flow.tuned ? 0 : number_of(window, 0);
 	flow.buffer = number_of(buffer, INT64_MAX);
 	flow.unsent = number_of(unsent, 1 << 20);
 	flow.pacing_rate = number_of(rate, 0);
@@ -51,6 +52,8 @@ static void add_flow(char *line)
 	flow.listener = tcp_socket(cc_at_receiver);
 	flow.address.sin_port = htons(FIRST_PORT + flow.number);
 	setsockopt(flow.listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (held && setsockopt(flow.listener, SOL_SOCKET, SO_RCVBUFFORCE, &held, sizeof(held)))
+		die("SO_RCVBUFFORCE");
 	if (flow.window)
 		clamp_window(&flow, flow.listener);
 	if (bind(flow.listener, (void *)&flow.address, sizeof(flow.address)) || listen(flow.listener, 1))
@@ -128,6 +131,20 @@ static void add_write(const char *line)
 	flow->writes[flow->writes_len++] = write;
 }
 
+static void add_pace(const char *line)
+{
+	struct flow *flow = &flows[flows_len - 1];
+	struct pace pace;
+
+	if (sscanf(line, "%ld %lu %d", &pace.time_ns, &pace.rate, &pace.bytes) != 3) {
+		errno = EINVAL;
+		die(line);
+	}
+	flow->read_ns = NEVER;
+	flow->paces = realloc(flow->paces, (flow->paces_len + 1) * sizeof(pace));
+	flow->paces[flow->paces_len++] = pace;
+}
+
 static void add_queue(const char *line)
 {
 	char namespace[NAME], device[NAME];
@@ -170,6 +187,8 @@ void read_plan(const char *path)
 			add_draw(line + 5);
 		} else if (!strncmp(line, "write ", 6)) {
 			add_write(line + 6);
+		} else if (!strncmp(line, "read ", 5)) {
+			add_pace(line + 5);
 		} else if (!strncmp(line, "queue ", 6)) {
 			add_queue(line + 6);
 		} else if (sscanf(line, "at %lld %n", &time_ns, &at) == 1 && at) {
