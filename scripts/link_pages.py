@@ -77,6 +77,7 @@ in which order, and how it compares with Linux.
 | `timeline` | changes all of them as a file says | `satellite` |
 | `delay_jitter` | delays each packet by a draw of a distribution | `jitter` |
 | `limit_packets` | holds no more packets, those in the delay included, as netem | `netem` |
+| `at` | is the sender's own interface, with TCP small queues | `own_interface` |
 | `trace` | carries packets at the times of a recorded link, as mahimahi | `cellular` |
 | `tick` | releases packets at the ticks of a timer, as dummynet | `dummynet` |
 

@@ -351,6 +351,7 @@ def test_a_limited_pacing_rate():
         ({"tso": False}, ["tso = false", "simulator"]),
         ({"delayed_ack_segments": 1}, ["delayed_ack_segments"]),
         ({"mss": 100}, ["mss = 100", "536"]),
+        ({"at": "sender"}, ['bottleneck.at = "sender"', "vlinux"]),
         ({"rate": "100gbit"}, ['bottleneck.rate = "100gbit"', "bit/s"]),
         ({"buffer": "2000000packets"}, ['bottleneck.buffer = "2000000packets"', "all queues"]),
         ({"flow": {"rtt_exponential": "1ms"}}, ['flow 1: rtt_exponential = "1ms"']),

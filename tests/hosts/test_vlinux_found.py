@@ -150,3 +150,24 @@ def test_pie_with_few_packets():
     seeds = [each.replace(seed=seed) for seed in range(1, 9)]
     linux = median(carried(vlinux.run(of_linux(one)))[0][1] for one in seeds)
     assert median(carried(run(one))[0][1] for one in seeds) == pytest.approx(linux, rel=0.07)
+
+
+#: The interface of the sender as the bottleneck: keys of the scenario, of the link, of the flow.
+OWN = {
+    "cubic": ({}, {}, {}),
+    "bbr": ({}, {}, {"algorithm": "bbr"}),
+    "without TSO": ({"tso": False}, {}, {}),
+    "1 Gb/s": ({"duration": "1s"}, {"rate": "1gbit"}, {"rtt": "7ms"}),
+    "CoDel": ({}, {"rate": "5mbit", "queue": "codel"}, {}),
+    "a transfer": ({}, {}, {"size": "3MB"}),
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_own_interface(name):
+    """Each packet is that of Linux with TCP small queues."""
+    top, link, flow = OWN[name]
+    link = {"at": "sender", "rate": "100mbit", "buffer": "100packets"} | link
+    flow = {"algorithm": "cubic", "rtt": "20ms"} | flow
+    each = Scenario(**{"duration": "3s", "bottleneck": link, "flows": [flow]} | top)
+    assert diverge.diverge(each, on="vlinux").first is None

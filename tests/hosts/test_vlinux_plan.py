@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ackclock import AckclockError, Bottleneck, Flow, Scenario, vlinux
-from ackclock.hosts.vlinux import build, network, plan, records
+from ackclock.hosts.vlinux import build, plan, records, tc
 
 USUAL = {
     "duration": "1s",
@@ -123,9 +123,9 @@ def test_where_nothing_can_be_kept_it_says_what_to_set(monkeypatch, tmp_path):
 
 def test_reds_weight_is_what_tc_makes_of_its_burst():
     """iproute2's own example: 1000-byte packets, a minimum of 5 of them."""
-    assert network._red_burst(5, 9) >= 5
+    assert tc.red_burst(5, 9) >= 5
     with pytest.raises(AckclockError, match="tc cannot set it"):
-        network._red_burst(5, 0)
+        tc.red_burst(5, 0)
 
 
 def test_records_without_room_are_told():

@@ -8,7 +8,7 @@
 use crate::changes::Changes;
 use crate::impair::{Chosen, Impairments, LossChanges, Losses, Share};
 use crate::line::{Jittered, Line};
-use crate::link::{Bottleneck, Evented, LinkState};
+use crate::link::{Bottleneck, Evented, LinkState, Place};
 use crate::queue::{Cause, Ledger, Packet};
 use crate::rate::Policer;
 use crate::rng::{Draw, Owner, Stream};
@@ -28,6 +28,11 @@ pub struct Transit<P> {
 }
 
 impl<P> Transit<P> {
+    /// Whether it has not left the first link of its route.
+    pub fn is_at_first(&self) -> bool {
+        self.hop == 0
+    }
+
     /// Another packet at the same place.
     pub fn with(&self, body: P) -> Self {
         Self { body, ..*self }
@@ -59,9 +64,11 @@ struct Hop<P> {
     path: Option<Box<Path>>,
 }
 
-/// A delay of which not only the length counts.
+/// What happens behind a link besides a delay of which only the length counts.
 #[derive(Clone, Debug)]
 struct Path {
+    /// The link is the interface of hosts, which hear what has left.
+    is_own: bool,
     jitter: Option<Jittered>,
     overtaking: bool,
     limit: Option<Limit>,
@@ -78,8 +85,9 @@ struct Limit {
 
 impl Path {
     fn new(link: &Bottleneck, stream: impl Fn(Draw) -> Stream) -> Option<Self> {
-        let jitter = link.delay_jitter;
-        (jitter.is_some() || link.limit_packets.is_some()).then(|| Self {
+        let (jitter, is_own) = (link.delay_jitter, link.at == Place::Sender);
+        (jitter.is_some() || link.limit_packets.is_some() || is_own).then(|| Self {
+            is_own,
             jitter: jitter.map(|jitter| Jittered::new(jitter, stream)),
             overtaking: jitter.is_some_and(|jitter| jitter.overtaking),
             limit: link.limit_packets.map(|packets| Limit {
@@ -266,7 +274,7 @@ impl<P> Network<P> {
             }
             packet.body.hop += 1;
             if hop.path.is_some() {
-                match self.enter_path(element, leaves_ns, packet) {
+                match self.enter_path(element, leaves_ns, packet, ledger) {
                     None => continue,
                     exit => return exit,
                 }
@@ -296,10 +304,14 @@ impl<P> Network<P> {
         element: usize,
         now_ns: u64,
         packet: Packet<Transit<P>>,
+        ledger: &mut impl Ledger<Transit<P>>,
     ) -> Option<Exit<P>> {
         let is_through = self.is_through(&packet);
         let hop = &mut self.hops[element];
         let path = hop.path.as_mut()?;
+        if path.is_own {
+            ledger.left(&packet, now_ns);
+        }
         let at_ns = path.arrives_ns(now_ns, &mut hop.delay);
         if is_through && !path.overtaking {
             return Some(Exit { at_ns, packet });

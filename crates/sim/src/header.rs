@@ -23,6 +23,8 @@ pub(crate) enum Header {
         sent_ns: u64,
         pushed: bool,
         cwr: bool,
+        /// Of a packet of TSO, before the interface of its host has cut it; else 1.
+        segments: u16,
     },
     Ack(Ack),
     /// Of a QUIC stack, for this end.

@@ -472,6 +472,11 @@ class Bottleneck(Model):
         description="Most packets that the queue and the delay behind the link hold together, as "
         "netem's `limit` (default: no limit).",
     )
+    at: Literal["network", "sender"] = Field(
+        "network",
+        description="Where the link is: `sender`: the interface of the host that sends, the "
+        "first link of its flows, so that TCP small queues keep its queue short.",
+    )
     timeline: Annotated[str, File(1, 1_000_000)] | None = Field(
         None,
         description="File of the link in time, CSV or Parquet: a column `time_s`, and those that "

@@ -26,7 +26,7 @@ pub use shell::{Conversed, Host, Shell, ShellRun};
 use crate::emulator::FIRST_PORT;
 use ackclock_host::Snapshot;
 use ackclock_net::buffer::Buffer;
-use ackclock_net::link::Bottleneck;
+use ackclock_net::link::{Bottleneck, Place};
 use ackclock_sim::record::RunResult;
 use ackclock_sim::scenario::{self, EcnMode, Flow, Hides, Reads, Scenario, KERNEL};
 use ackclock_sim::topology::Topology;
@@ -361,6 +361,11 @@ pub fn check(
             flow + 1
         );
         return refuse("bottleneck.rate_bps", value, &fix);
+    }
+    if topology.links.iter().any(|link| link.at == Place::Sender) {
+        let fix =
+            "the link emulator is behind the host's interface; use the simulator or --on vlinux";
+        return refuse("bottleneck.at", "sender".into(), fix);
     }
     let queues_bytes = queues_bytes(scenario, &topology);
     if queues_bytes > MOST_QUEUE_BYTES {

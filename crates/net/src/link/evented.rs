@@ -4,7 +4,7 @@
 //! [`enqueue`](Evented::enqueue) for each arrival, in order of time. At equal times handle first: a
 //! packet that leaves makes room for one that arrives.
 
-use super::{Bottleneck, LinkState, LinkTotals};
+use super::{Bottleneck, LinkState, LinkTotals, Place};
 use crate::buffer::Load;
 use crate::queue::{Cause, Discipline, Ledger, Packet, Queue};
 use crate::rate::{Rate, Ticks};
@@ -24,6 +24,8 @@ pub struct Evented<P> {
     /// Of the last packet that left.
     sojourn_ns: u64,
     ticks: Option<Box<Held>>,
+    /// The interface of hosts: what is left of a packet of TSO in service.
+    own: Option<Box<Option<Packet<P>>>>,
     totals: LinkTotals,
 }
 
@@ -37,6 +39,7 @@ impl<P> Evented<P> {
             departs_ns: NEVER,
             sojourn_ns: 0,
             ticks: (bottleneck.tick_ns > 0).then(|| Box::new(Held::new(bottleneck))),
+            own: (bottleneck.at == Place::Sender).then(Box::default),
             totals: LinkTotals::default(),
         }
     }
@@ -96,7 +99,19 @@ impl<P> Evented<P> {
     #[inline(always)]
     fn serve(&mut self, now_ns: u64, ledger: &mut impl Ledger<P>) -> Option<Packet<P>> {
         let mut counting = Counting(&mut self.totals, ledger);
-        let next = self.queue.dequeue(now_ns, &mut counting);
+        let next = match &mut self.own {
+            None => self.queue.dequeue(now_ns, &mut counting),
+            Some(rest) => {
+                let packet = (rest.take()).or_else(|| self.queue.dequeue(now_ns, &mut counting));
+                packet.map(|mut packet| match counting.cut(&mut packet) {
+                    Some(first) => {
+                        **rest = Some(packet);
+                        first
+                    }
+                    None => packet,
+                })
+            }
+        };
         self.departs_ns = match &next {
             Some(packet) => self.rate.serve(now_ns, packet.bytes),
             None => NEVER,
@@ -128,7 +143,8 @@ impl<P> Evented<P> {
 
     /// How many packets [`handle`](Self::handle) has yet to return.
     pub fn packets(&self) -> u64 {
-        self.queue.load().packets + u64::from(self.wire.is_some())
+        let rest = self.own.as_ref().is_some_and(|rest| rest.is_some());
+        self.queue.load().packets + u64::from(self.wire.is_some()) + u64::from(rest)
     }
 }
 
@@ -195,6 +211,12 @@ impl<P, L: Ledger<P>> Ledger<P> for Counting<'_, L> {
     fn marked(&mut self, flow: u32, cause: Cause) {
         self.0.marked_packets += 1;
         self.1.marked(flow, cause);
+    }
+
+    fn cut(&mut self, packet: &mut Packet<P>) -> Option<Packet<P>> {
+        let first = self.1.cut(packet);
+        self.0.enqueued_packets += u64::from(first.is_some());
+        first
     }
 }
 

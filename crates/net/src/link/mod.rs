@@ -119,6 +119,29 @@ pub struct Bottleneck {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 4_000_000_000_u64))]
     pub limit_packets: Option<u64>,
+    /// Where the link is: `sender`: the interface of the host that sends, the first link of its
+    /// flows, so that TCP small queues keep its queue short.
+    // JSON leaves out the network.
+    #[serde(default, skip_serializing_if = "Place::is_network")]
+    #[schemars(extend("default" = "network"))]
+    pub at: Place,
+}
+
+/// Where a link is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// Behind the hosts that send.
+    #[default]
+    Network,
+    /// It is the interface of the host that sends.
+    Sender,
+}
+
+impl Place {
+    fn is_network(&self) -> bool {
+        *self == Self::Network
+    }
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -147,6 +170,7 @@ impl Bottleneck {
             loss_at: Vec::new(),
             delay_jitter: None,
             limit_packets: None,
+            at: Place::Network,
         }
     }
 

@@ -54,6 +54,12 @@ pub trait Ledger<P> {
     fn copied(&mut self, _packet: &Packet<P>) -> Option<Packet<P>> {
         None
     }
+    /// Cuts the first packet off a packet of TSO, which the interface of its sender now sends.
+    fn cut(&mut self, _packet: &mut Packet<P>) -> Option<Packet<P>> {
+        None
+    }
+    /// This packet has left the interface of its sender now.
+    fn left(&mut self, _packet: &Packet<P>, _now_ns: u64) {}
 }
 
 /// A queue discipline.

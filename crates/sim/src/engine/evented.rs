@@ -6,13 +6,14 @@ use super::taps;
 use super::wire::Wire;
 use crate::capture::Data;
 use crate::census::{Census, TraceHash};
-use crate::flow::Flow;
+use crate::flow::{Flow, Phase};
 use crate::guest::{Datagram, End};
 use crate::header::Header;
 use crate::tcp::{Marks, Transmit};
 use ackclock_net::link::LinkState;
 use ackclock_net::network::{Exit, Network, Transit};
 use ackclock_net::queue::{Cause, Ecn, Ledger, Packet};
+use ackclock_net::schedule::Schedule;
 
 /// A packet of a flow.
 pub(super) struct Segment {
@@ -26,18 +27,25 @@ struct Losses<'a, 'b> {
     flows: &'a mut [Flow<'b>],
     census: &'a mut Census,
     hash: &'a mut TraceHash,
+    schedule: &'a mut Schedule,
 }
 
 impl Ledger<Transit<Segment>> for Losses<'_, '_> {
     fn dropped(&mut self, packet: Packet<Transit<Segment>>, cause: Cause) {
         let flow = &mut self.flows[packet.flow as usize];
+        let at_first = packet.body.is_at_first();
         let Segment { connection, header } = packet.body.body;
         *self.census.queued_of(&header) -= 1;
         match header {
-            Header::Data { segment, .. } => {
+            Header::Data {
+                segment, segments, ..
+            } => {
                 self.hash.add(segment);
-                self.census.dropped += 1;
-                flow.dropped(cause);
+                self.census.dropped += u64::from(segments);
+                (0..segments).for_each(|_| flow.dropped(cause));
+                if connection == flow.connection && at_first {
+                    flow.dropped_at_host(segments);
+                }
             }
             Header::Ack(_) => self.census.acks_dropped += 1,
             Header::Datagram(to, _) => flow.datagram_dropped(to, cause),
@@ -76,12 +84,66 @@ impl Ledger<Transit<Segment>> for Losses<'_, '_> {
         let body = packet.body.with(Segment { connection, header });
         Some(Packet { body, ..*packet })
     }
+
+    fn cut(&mut self, packet: &mut Packet<Transit<Segment>>) -> Option<Packet<Transit<Segment>>> {
+        let flow = &self.flows[packet.flow as usize];
+        let Segment { connection, header } = &mut packet.body.body;
+        let Header::Data {
+            segment,
+            segments,
+            cwr,
+            sent_ns,
+            ..
+        } = header
+        else {
+            return None;
+        };
+        if *segments == 1 {
+            return None;
+        }
+        let first = Header::Data {
+            segment: *segment,
+            sent_ns: *sent_ns,
+            pushed: false,
+            cwr: std::mem::take(cwr),
+            segments: 1,
+        };
+        let bytes = flow.packet_bytes(*segment);
+        (*segment, *segments) = (*segment + 1, *segments - 1);
+        let connection = *connection;
+        *self.census.queued_of(&first) += 1;
+        packet.bytes -= bytes;
+        let body = packet.body.with(Segment {
+            connection,
+            header: first,
+        });
+        Some(Packet {
+            body,
+            bytes,
+            ..*packet
+        })
+    }
+
+    fn left(&mut self, packet: &Packet<Transit<Segment>>, now_ns: u64) {
+        let (element, body) = (packet.flow as usize, &packet.body.body);
+        let flow = &mut self.flows[element];
+        if matches!(body.header, Header::Data { .. }) && body.connection == flow.connection {
+            flow.has_left(now_ns);
+            self.schedule.set(element, flow.next_event_ns());
+        }
+    }
 }
 
 impl Wire for Network<Segment> {
     #[inline(never)]
     fn offer(sim: &mut Simulation<'_, Self>, element: usize, now_ns: u64, burst: Transmit) {
         taps::sent(&mut sim.capture, element, now_ns, burst);
+        if let Phase::Open(connection) = &mut sim.flows[element].phase {
+            if connection.sender.queued(burst) {
+                sim.offer_whole(element, now_ns, burst);
+                return;
+            }
+        }
         for segment in burst.range() {
             let flow = &sim.flows[element];
             let (route, bytes) = (flow.way.data, flow.packet_bytes(segment));
@@ -90,6 +152,7 @@ impl Wire for Network<Segment> {
                 sent_ns: now_ns,
                 pushed: burst.pushes(segment),
                 cwr: burst.marks_of(segment).cwr,
+                segments: 1,
             };
             sim.enter(element, now_ns, route, (bytes, burst.marks.field), header);
         }
@@ -145,8 +208,28 @@ impl<'a> Simulation<'a, Network<Segment>> {
             flows: &mut self.flows,
             census: &mut self.census,
             hash: &mut self.hash,
+            schedule: &mut self.schedule,
         };
         (&mut self.wire, losses)
+    }
+
+    /// A burst enters the queue of its host's interface, which is to cut it.
+    #[cold]
+    fn offer_whole(&mut self, element: usize, now_ns: u64, burst: Transmit) {
+        let flow = &self.flows[element];
+        let route = flow.way.data;
+        let bytes = burst
+            .range()
+            .map(|segment| flow.packet_bytes(segment))
+            .sum();
+        let header = Header::Data {
+            segment: burst.first,
+            sent_ns: now_ns,
+            pushed: burst.pushed,
+            cwr: burst.marks.cwr,
+            segments: burst.segments as u16,
+        };
+        self.enter(element, now_ns, route, (bytes, burst.marks.field), header);
     }
 
     /// A packet of a flow enters a route.
@@ -195,6 +278,7 @@ impl<'a> Simulation<'a, Network<Segment>> {
                 sent_ns,
                 pushed,
                 cwr,
+                segments: _,
             } => {
                 self.hash.add(at_ns);
                 self.census.received += 1;

@@ -5,6 +5,7 @@ use crate::scenario::{self, EcnMode, Hides, Scenario};
 use crate::tcp::profile::{Reads, Switches};
 use crate::tcp::{FlowLimits, Handshake, Receiver, Sender};
 use ackclock_host::{CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
+use ackclock_net::link::Place;
 use ackclock_net::queue::Ecn;
 use ackclock_net::schedule::NEVER;
 
@@ -31,6 +32,7 @@ fn switches(scenario: &Scenario, flow: &scenario::Flow, long_way: bool) -> Switc
             },
         },
         long_way,
+        small_queue: scenario.first_link(flow).at == Place::Sender,
     }
 }
 

@@ -63,6 +63,22 @@ impl Flow<'_> {
         }
     }
 
+    /// A packet of so many segments was dropped in the queue of its host's interface.
+    #[cold]
+    pub(crate) fn dropped_at_host(&mut self, segments: u16) {
+        if let Phase::Open(connection) = &mut self.phase {
+            connection.sender.dropped(segments.into());
+        }
+    }
+
+    /// A data packet has left its host's interface.
+    #[cold]
+    pub(crate) fn has_left(&mut self, now_ns: u64) {
+        if let Phase::Open(connection) = &mut self.phase {
+            connection.sender.left(now_ns);
+        }
+    }
+
     /// Counts a packet that was marked.
     pub(crate) fn marked(&mut self) {
         self.others.get_or_insert_default().marked_packets += 1;

@@ -1,10 +1,10 @@
 //! What links and routes must be beside the ranges of their fields.
 
 use super::error::{check, within};
-use super::{Scenario, ScenarioError};
+use super::{Direction, Scenario, ScenarioError};
 use ackclock_net::buffer::Buffer;
 use ackclock_net::impair::Loss;
-use ackclock_net::link::Bottleneck;
+use ackclock_net::link::{Bottleneck, Place};
 use ackclock_net::queue::QueueKind;
 use ackclock_net::rate::Trace;
 
@@ -99,6 +99,9 @@ impl Scenario {
         if let Some(times_ms) = &link.trace_ms {
             self.validate_trace(&name, link, times_ms)?;
         }
+        if link.at == Place::Sender {
+            self.validate_own(&name, link)?;
+        }
         match link.queue {
             QueueKind::Red(red) => within(
                 &name("queue.max_bytes"),
@@ -108,6 +111,66 @@ impl Scenario {
             ),
             _ => Ok(()),
         }
+    }
+
+    /// The interface of hosts is a queue and a wire, and the first link of their data.
+    fn validate_own(
+        &self,
+        name: &impl Fn(&str) -> String,
+        link: &Bottleneck,
+    ) -> Result<(), ScenarioError> {
+        let at = |is_wrong: bool, fix: &str| check(!is_wrong, &name("at"), "sender".into(), fix);
+        let usual = Bottleneck {
+            rate_at: link.rate_at.clone(),
+            trace_ms: link.trace_ms.clone(),
+            delay_ns: link.delay_ns,
+            delay_at: link.delay_at.clone(),
+            delay_jitter: link.delay_jitter,
+            queue: link.queue,
+            at: link.at,
+            ..Bottleneck::drop_tail(link.rate_bps, link.buffer)
+        };
+        at(
+            *link != usual,
+            "an interface has a rate, a buffer, a queue and a delay; write bursts, losses and other \
+             impairments in another [[link]]",
+        )?;
+        let judges = !matches!(
+            link.queue,
+            QueueKind::DropTail | QueueKind::Codel(_) | QueueKind::FqCodel(_)
+        );
+        at(
+            judges,
+            "TCP hears of packets that these queues drop as they come, and fq paces; choose drop_tail, \
+             codel or fq_codel, with pacing = true for fq",
+        )?;
+        for flow in self.all_flows() {
+            let all: Vec<u32> = (1..).take(1 + self.links.len()).collect();
+            let route = if flow.route.is_empty() {
+                &all
+            } else {
+                &flow.route
+            };
+            let mut passed = route.iter().skip(1).chain(&flow.back);
+            let is_own = |&number: &u32| {
+                self.link(number)
+                    .is_some_and(|link| link.at == Place::Sender)
+            };
+            at(
+                flow.direction == Direction::Reverse || passed.any(is_own),
+                "it is the first link of a route, and on no way back; write the routes so",
+            )?;
+            let is_here = self.first_link(flow).at == Place::Sender;
+            at(
+                is_here && !self.profile_of(flow).is_new(),
+                "small queues are those of today's Linux; choose profile linux-6",
+            )?;
+            at(
+                is_here && flow.stack.is_some(),
+                "its flows are of TCP; let other stacks take another link first",
+            )?;
+        }
+        Ok(())
     }
 
     /// The rate of a link with a trace is the trace's mean, and only its own.

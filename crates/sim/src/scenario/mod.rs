@@ -192,6 +192,21 @@ impl Scenario {
         self.flows.iter().chain(sessions)
     }
 
+    /// The first link that the data of a flow passes.
+    pub(crate) fn first_link(&self, flow: &Flow) -> &Bottleneck {
+        (flow.route.first())
+            .and_then(|&number| self.link(number))
+            .unwrap_or(&self.bottleneck)
+    }
+
+    /// The link with this number.
+    fn link(&self, number: u32) -> Option<&Bottleneck> {
+        match number.checked_sub(2) {
+            None => (number == 1).then_some(&self.bottleneck),
+            Some(further) => self.links.get(further as usize),
+        }
+    }
+
     /// Whether any data flows in reverse, or ACKs pass links.
     pub fn is_two_way(&self) -> bool {
         let mut flows = self.all_flows();

@@ -114,6 +114,7 @@ mod rtt;
 mod sack_list;
 mod scoreboard;
 mod sender;
+mod small_queue;
 mod timeouts;
 mod timers;
 mod transmit;

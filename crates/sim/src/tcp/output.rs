@@ -117,6 +117,9 @@ impl Sender {
             return None;
         }
         let limit = quota.min(self.bursts.limit(&mut self.host, self.rtt.min_us()));
+        if self.small_queue.is_some() && self.is_throttled(1, 1) {
+            return None;
+        }
         let now_ns = self.host.now_ns();
         let burst = self.board.retransmit(self.host.counts(), now_ns, limit)?;
         if quota == cwnd {
@@ -193,6 +196,13 @@ impl Sender {
                 let most = self.queue.until_push(self.board.nxt());
                 segments = most.min(segments.into()) as u32;
             }
+            if !PREDICTED && self.small_queue.is_some() {
+                segments = 1;
+                if self.is_throttled(segments, 0) {
+                    self.nothing_to_send();
+                    return None;
+                }
+            }
             return Some(self.send::<PREDICTED>(segments, in_flight));
         }
         let burst = self.bursts.limit(&mut self.host, self.rtt.min_us());
@@ -208,6 +218,11 @@ impl Sender {
         let ends = nxt + head.segments == self.limits.segments();
         if PUSHED || defers == Defers::No || (defers == Defers::ForData && ends) {
             let segments = wanted.min(head.segments).min(room) as u32;
+            if !PREDICTED && self.small_queue.is_some() && self.is_throttled(segments, 0) {
+                self.queue.cut(nxt + u64::from(segments));
+                self.nothing_to_send();
+                return None;
+            }
             return Some(self.send::<PREDICTED>(segments, in_flight));
         }
         self.host.note_deferred();
@@ -364,5 +379,39 @@ impl Sender {
         self.host.publish_nxt(self.board.nxt());
         self.validation
             .end_of_turn(&mut self.host, &self.board, blocked);
+    }
+
+    /// Whether a packet waits because enough of the connection is in the interface's queue.
+    #[cold]
+    pub(super) fn is_throttled(&mut self, segments: u32, factor: u32) -> bool {
+        let una = self.board.una();
+        (self.small_queue.as_mut())
+            .is_some_and(|queue| queue.holds(&self.host, una, segments, factor))
+    }
+
+    /// A burst leaves for the host's interface. Returns whether that has a queue.
+    #[inline]
+    pub(crate) fn queued(&mut self, burst: Transmit) -> bool {
+        if let Some(queue) = &mut self.small_queue {
+            queue.queued(burst, burst.range().end == self.board.nxt());
+        }
+        self.small_queue.is_some()
+    }
+
+    /// A burst was dropped in that queue.
+    #[cold]
+    pub(crate) fn dropped(&mut self, segments: u32) {
+        if let Some(queue) = &mut self.small_queue {
+            queue.dropped(segments);
+        }
+    }
+
+    /// A segment has left the interface (`tcp_wfree`): more may leave, after an ACK of this instant
+    /// (`tcp_tsq_write`).
+    #[cold]
+    pub(crate) fn left(&mut self, now_ns: u64) {
+        if self.small_queue.as_mut().is_some_and(|queue| queue.left()) {
+            self.pacer.wake_for_queue(now_ns);
+        }
     }
 }

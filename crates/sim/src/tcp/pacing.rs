@@ -20,8 +20,10 @@ const FIRST_PACED_PACKET: u64 = 10;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pacer {
     keeps_rate: bool,
-    /// When to send the packets that pacing holds back.
+    /// When to send the packets that pacing holds back, or a small queue.
     wake_at_ns: u64,
+    /// It is a small queue.
+    for_queue: bool,
 }
 
 impl Pacer {
@@ -30,6 +32,7 @@ impl Pacer {
         Self {
             keeps_rate,
             wake_at_ns: NEVER,
+            for_queue: false,
         }
     }
 
@@ -82,7 +85,17 @@ impl Pacer {
 
     /// Sets a timer for packets that wait.
     pub(super) fn wake(&mut self, host: &Host) {
-        self.wake_at_ns = host.tp().tcp_wstamp_ns;
+        (self.wake_at_ns, self.for_queue) = (host.tp().tcp_wstamp_ns, false);
+    }
+
+    /// Sets a timer for packets that a small queue held back: it now has room.
+    pub(super) fn wake_for_queue(&mut self, now_ns: u64) {
+        (self.wake_at_ns, self.for_queue) = (now_ns, true);
+    }
+
+    /// Whether the timer is that of pacing, and due.
+    pub(super) fn paces(&self, now_ns: u64) -> bool {
+        self.wake_at_ns <= now_ns && !self.for_queue
     }
 
     /// When [`expired`](Self::expired) will be true.

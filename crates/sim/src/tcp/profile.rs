@@ -86,6 +86,8 @@ pub struct Switches {
     pub reads: Reads,
     /// Whether no short way is taken (ADR 17). The result is the same, and tests compare the two.
     pub long_way: bool,
+    /// Whether the scenario has the queue of the sender's own interface.
+    pub small_queue: bool,
 }
 
 /// When the application of a receiver reads.
@@ -220,6 +222,7 @@ impl Switches {
             segments_per_ack: 2,
             reads: Reads::AtOnce,
             long_way: false,
+            small_queue: false,
         }
     }
 }

@@ -12,6 +12,7 @@ use super::rate::RateSampler;
 use super::recovery::{Frto, Reduction, SackFrto, Undo};
 use super::rtt::RoundTrip;
 use super::scoreboard::{Rings, Scoreboard};
+use super::small_queue::SmallQueue;
 use super::timers::Timers;
 use super::validate::Validation;
 use super::write_queue::WriteQueue;
@@ -54,6 +55,8 @@ pub struct Sender {
     pub(super) duplicates: u64,
     /// The application goes on when its write is acknowledged.
     pub(super) awaits_answer: bool,
+    /// What it has in the queue of its host's interface, if that is in the scenario.
+    pub(super) small_queue: Option<Box<SmallQueue>>,
 }
 
 /// What [`Sender::poll_transmit`] may send besides new data. From `Head` on it is a timer that sends.
@@ -187,12 +190,18 @@ impl Sender {
             receive_window: tuned.unwrap_or(limits.receive_window),
             ..limits
         };
+        let small_queue = (switches.small_queue).then(|| Box::new(SmallQueue::new(mss)));
+        // Of the next burst the turn does not come, but the application has cut it off.
+        let first = (small_queue.as_ref()).map_or(u32::MAX, |queue| {
+            burst.saturating_mul(queue.first_bursts(&host, burst) + 1)
+        });
+        let first = first.min(host.tp().snd_cwnd);
         let queue = WriteQueue::new(
             kernel.splits_writes,
             switches.tso,
             host.tp(),
             &limits,
-            burst,
+            [first, burst],
         );
         let shown = offered::handshake_packets(u64::from(mss), limits.receive_window);
         let first_window = if shown < initial_cwnd.into() {
@@ -235,6 +244,7 @@ impl Sender {
             totals: Totals::default(),
             duplicates: 0,
             awaits_answer: false,
+            small_queue,
             events: None,
         }
     }

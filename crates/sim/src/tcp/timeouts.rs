@@ -55,7 +55,7 @@ impl Sender {
 
     /// Whether packets that pacing held back may leave now, and no other timer is due.
     pub(crate) fn pacing_ends(&self, now_ns: u64) -> bool {
-        self.pacer.timeout_ns() <= now_ns && self.timers.timeout_ns() > now_ns
+        self.pacer.paces(now_ns) && self.timers.timeout_ns() > now_ns
     }
 
     /// Handles the timer that is due at [`poll_timeout`](Self::poll_timeout).

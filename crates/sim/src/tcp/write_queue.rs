@@ -58,6 +58,9 @@ pub(super) struct WriteQueue {
     single: bool,
     /// What an application has written that writes now and then.
     pub(super) writes: Option<Box<Writes>>,
+    /// The packet is the first part of one that ends there, with PSH or not (`tso_fragment`): it was cut, and
+    /// then its turn did not come.
+    rest: Option<Box<(u64, bool)>>,
 }
 
 /// The packet that leaves next.
@@ -73,16 +76,16 @@ impl WriteQueue {
     /// whenever there is room.
     ///
     /// Until the first ACK the sender knows an unscaled window, and a packet takes half of it. The
-    /// initial window leaves the first packets, in bursts of `burst` segments; they are filled up
+    /// `first` segments leave the first packets, in bursts of `burst` segments; they are filled up
     /// again. Later the application writes as much as a large packet holds at a time.
     pub(super) fn new(
         splits_writes: bool,
         tso: bool,
         tp: &TcpSock,
         limits: &FlowLimits,
-        burst: u32,
+        [first, burst]: [u32; 2],
     ) -> Self {
-        let (mss, first) = (u64::from(tp.mss_cache), u64::from(tp.snd_cwnd));
+        let (mss, first) = (u64::from(tp.mss_cache), u64::from(first));
         let shown = offered::handshake_packets(mss, limits.receive_window);
         let offered_bytes = limits.receive_window.saturating_mul(mss);
         let push_segments = offered_bytes.min(offered::UNSCALED_BYTES) / 2 / mss;
@@ -108,6 +111,7 @@ impl WriteQueue {
             first_end: 0,
             single: false,
             writes: None,
+            rest: None,
         };
         if !splits_writes {
             return queue;
@@ -189,6 +193,14 @@ impl WriteQueue {
         if end <= self.end {
             return;
         }
+        if let Some(rest) = &self.rest {
+            if end < rest.0 {
+                self.end = end;
+            } else {
+                self.next_packet();
+            }
+            return;
+        }
         if let Some(writes) = &mut self.writes {
             if let Some(&(next_end, pushed)) = writes.packets.front() {
                 self.end = end.min(next_end);
@@ -201,6 +213,7 @@ impl WriteQueue {
         }
         let mut rest = Self {
             writes: None,
+            rest: None,
             ..*self
         };
         rest.next_packet();
@@ -213,8 +226,25 @@ impl WriteQueue {
         }
     }
 
+    /// Cuts the packet that leaves next: what is left follows as a packet of its own.
+    #[cold]
+    pub(super) fn cut(&mut self, end: u64) {
+        if end < self.end {
+            let rest = self
+                .rest
+                .take()
+                .unwrap_or(Box::new((self.end, self.pushed)));
+            self.rest = Some(rest);
+            (self.end, self.pushed) = (end, false);
+        }
+    }
+
     #[inline(never)]
     pub(super) fn next_packet(&mut self) {
+        if let Some(rest) = self.rest.take() {
+            (self.end, self.pushed) = *rest;
+            return;
+        }
         if let Some(writes) = &mut self.writes {
             if let Some((end, pushed)) = writes.packets.pop_front() {
                 (self.end, self.pushed) = (end, pushed);
@@ -378,7 +408,7 @@ mod tests {
             _ => (false, false),
         };
         let limits = limits(send_buffer, u64::MAX);
-        WriteQueue::new(splits, tso, reno(profile, 10).tp(), &limits, 2)
+        WriteQueue::new(splits, tso, reno(profile, 10).tp(), &limits, [10, 2])
     }
 
     fn ends(mut queue: WriteQueue, until: u64) -> Vec<u64> {
@@ -411,7 +441,7 @@ mod tests {
         let host = reno(Profile::Linux6, 10);
         let new = |burst| {
             let limits = limits(u64::MAX, 15);
-            WriteQueue::new(true, true, host.tp(), &limits, burst)
+            WriteQueue::new(true, true, host.tp(), &limits, [10, burst])
         };
         let mut queue = new(2);
         let mut next = 0;
@@ -484,7 +514,7 @@ mod tests {
     fn what_the_application_pushes_without_tso() {
         let host = reno(Profile::Linux6, 10);
         let limits = limits(u64::MAX, u64::MAX);
-        let mut queue = WriteQueue::new(true, false, host.tp(), &limits, 2);
+        let mut queue = WriteQueue::new(true, false, host.tp(), &limits, [10, 2]);
         assert_eq!(queue.until_push(10), 13);
         assert!(!queue.pushes(20) && queue.pushes(23));
         assert_eq!(queue.until_push(23), 23);

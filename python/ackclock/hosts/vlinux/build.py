@@ -171,7 +171,7 @@ def version(series: str = SERIES) -> str:
 
 def version_of(built: Built) -> str:
     """As `version`."""
-    names = ("__init__", "modules", "network", "plan", "records")
+    names = ("__init__", "modules", "network", "plan", "records", "tc")
     made_by = [GUEST.with_name(f"{name}.py") for name in names]
     ours = [*made_by, *sorted(GUEST.iterdir())]
     return f"{built.key}-{_digest_of(*ours)}"

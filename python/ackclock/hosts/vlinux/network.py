@@ -7,8 +7,9 @@ The senders with the same way share a namespace (s1, s2, …), and their receive
 step of a link is a veth pair with both ends in the hub: a packet leaves at the first, whose qdisc
 does the work, and comes back at the second. The hub decides by the device at which a packet came,
 and by its address, where it goes next. If all data ends behind the same link, its last pair ends in
-d, where all receivers are. The RTT of a flow is a netem on the way back, before its sender; half of
-it is before the receiver, if ACKs pass links.
+d, where all receivers are. The first end of a link that is the senders' own interface is in their
+namespace, of which there is one then. The RTT of a flow is a netem on the way back, before its
+sender; half of it is before the receiver, if ACKs pass links.
 
 The qdiscs count IP bytes: the 14 bytes of an Ethernet header are taken off.
 """
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple
 
 from ackclock import _core
 from ackclock.base.errors import AckclockError
+from ackclock.hosts.vlinux.tc import Link, impairments, police_burst, red_burst
 
 #: Packets of a queue that is never full.
 NEVER_FULL = 10_000_000
@@ -71,8 +73,6 @@ FIRST_BUFFER = 131_072
 #: `tcp_ecn` of Linux 7: accurate ECN is asked for, and answered.
 ACCURATE = 3
 
-Link = Mapping[str, Any]
-
 
 class Way(NamedTuple):
     """What the senders of a namespace have in common."""
@@ -105,6 +105,7 @@ class Step(NamedTuple):
     out: str
     qdisc: tuple[str, ...]
     to: str
+    space: str = HUB
 
 
 def kind_of(link: Link) -> str:
@@ -198,7 +199,9 @@ class Network:
         last = {way.route[-1] for way in self._ways}
         buffers = {way.receive_buffer for way in self._ways}
         back = any(way.back for way in self._ways)
-        self._direct = len(last) == len(buffers) == 1 and not back
+        own = {way.route[0] for way in self._ways if self._is_own(way)}
+        self._direct = len(last) == len(buffers) == 1 and not back and not last & own
+        self._check_hosts()
         self._steps = [
             self._steps_of(number, link, self._direct and number in last)
             for number, link in enumerate(self.links, 1)
@@ -225,9 +228,34 @@ class Network:
         own = (flow.get("initcwnd"), mtu, off, segments == 1, udp, tuned, tso)
         return Way(flow["rtt_ns"], tcp_ecn, route, back, *own)
 
+    def _is_own(self, way: Way) -> bool:
+        """Whether its first link is the interface of its senders."""
+        return self.links[way.route[0] - 1].get("at") == "sender"
+
+    def _first(self, way: Way) -> Way:
+        """The first way of the same host."""
+        if not self._is_own(way):
+            return way
+        return next(each for each in self._ways if each.route[0] == way.route[0])
+
+    def _check_hosts(self) -> None:
+        """A host has one setting of each switch. Raises `AckclockError`."""
+        for way in self._ways:
+            first = self._first(way)
+            if (way.ecn, way.off, way.tso) != (first.ecn, first.off, first.tso):
+                raise AckclockError(
+                    f'link {way.route[0]}: at = "sender": not on the virtual Linux: its flows are '
+                    f"of one host; give them the same ecn, tso, {', '.join(_SWITCHES)}"
+                )
+
     def sender(self, way: Way) -> str:
         """The namespace of the senders with that way."""
-        return f"s{self._number(way)}"
+        return f"s{self._number(self._first(way))}"
+
+    def queue_space(self, number: int) -> str:
+        """The namespace with the queue of a link."""
+        ways = (way for way in self._ways if self._is_own(way) and way.route[0] == number)
+        return next(map(self.sender, ways), HUB)
 
     def receiver(self, way: Way) -> str:
         """The namespace of their receivers."""
@@ -287,13 +315,13 @@ class Network:
                 yield step["time_ns"], _path(f"w{number}", step["delay_ns"], link)
             for at_ns, p_ppb in self._losses[number - 1]:
                 changed = dict(link) | {"loss": {"bernoulli": {"p_ppb": p_ppb}}}
-                netem = f"netem limit {NEVER_FULL}{_impairments(changed)}"
+                netem = f"netem limit {NEVER_FULL}{impairments(changed)}"
                 yield at_ns, _tc(f"qdisc change dev i{number} root {netem}")
 
     def script(self) -> str:
         """Shell commands that make all of it."""
         receivers = dict.fromkeys(map(self.receiver, self._ways))
-        spaces = [HUB, *map(self.sender, self._ways), *receivers]
+        spaces = dict.fromkeys([HUB, *map(self.sender, self._ways), *receivers])
         lines = ["set -e", *_settings(_EVERYWHERE)]
         lines += [f"ip netns add {space}" for space in spaces]
         lines += _in(HUB, _settings({"net/ipv4/ip_forward": 1}))
@@ -301,7 +329,7 @@ class Network:
         lines.append(f"ip -n {HUB} link set lo up")
         for step in (step for steps in self._steps for step in steps):
             to = "d" if step.to == "receiver" else HUB
-            lines += self._pair(HUB, step.out, to, step.to)
+            lines += self._pair(step.space, step.out, to, step.to)
             lines += step.qdisc
         for number, way in enumerate(self._ways, 1):
             lines += self._hosts_of(number, way)
@@ -322,10 +350,15 @@ class Network:
         if way.ecn == ACCURATE:
             own["net/ipv4/tcp_ecn_option"] = 0
         device = _udp_device(way.udp) if way.udp else "sender"
+        out, to = device, "default"
+        if self._is_own(way):
+            out, to = queue_device(way.route[0]), self.address(way)
+            device += str(number)
+        source = self.address(way, 1)
         lines = [
             *self._pair(sender, device, HUB, f"r{number}"),
-            f"ip -n {sender} addr add {self.address(way, 1)}/32 dev {device}",
-            _route(sender, device, initcwnd=way.initcwnd, mtu=way.mtu),
+            f"ip -n {sender} addr add {source}/32 dev {device}",
+            _route(sender, out, to, src=source, initcwnd=way.initcwnd, mtu=way.mtu),
             _delay(f"r{number}", way.rtt_ns - forth_ns),
             *_in(sender, _settings(_HOST | own)),
         ]
@@ -334,7 +367,7 @@ class Network:
             out, to = _detour(way.udp)
             lines += self._pair(HUB, out, HUB, to)
         elif not way.tso:
-            lines.append(f"ip -n {sender} link set sender gso_max_segs 1")
+            lines.append(f"ip -n {sender} link set {out} gso_max_segs 1")
         if not self._direct:
             lines += self._pair(HUB, f"t{number}", receiver, "receiver")
         if forth_ns:
@@ -371,7 +404,8 @@ class Network:
                 following[at] = {receiver: _detour(way.udp)[0]}
                 at = _detour(way.udp)[1]
             for step in (step for link in way.route for step in self._steps[link - 1]):
-                following.setdefault(at, {})[receiver] = step.out
+                if step.space == HUB:
+                    following.setdefault(at, {})[receiver] = step.out
                 at = step.to
             if self._direct:
                 at = step.out
@@ -398,19 +432,19 @@ class Network:
         if _chosen(link):
             device = f"c{number}"
             found.append(Step(device, (_tc(f"{add} {device} root chosen"),), f"k{number}"))
-        if (impaired := _impairments(link)) or self._losses[number - 1]:
+        if (impaired := impairments(link)) or self._losses[number - 1]:
             device, other = f"i{number}", f"j{number}"
             netem = _tc(f"{add} {device} root netem limit {NEVER_FULL}{impaired}")
             found.append(Step(device, (netem,), other))
         if police := link.get("policer"):
             device, other = f"p{number}", f"x{number}"
-            burst = _police_burst(police["rate_bps"], police["burst_bytes"])
+            burst = police_burst(police["rate_bps"], police["burst_bytes"])
             action = f"police rate {police['rate_bps']}bit burst {burst} mtu {_LARGEST}"
             drop = f"filter add dev {other} ingress matchall action {action} conform-exceed drop"
             found.append(Step(device, (_tc(f"{add} {other} clsact"), _tc(drop)), other))
-        device = queue_device(number)
-        qdiscs = tuple(_tc(f"{add} {device} {qdisc}") for qdisc in self._qdiscs(link))
-        found.append(Step(device, qdiscs, f"a{number}"))
+        device, space = queue_device(number), self.queue_space(number)
+        qdiscs = tuple(_tc(f"{add} {device} {qdisc}", space) for qdisc in self._qdiscs(link))
+        found.append(Step(device, qdiscs, f"a{number}", space))
         late = link.get("delay_ns") or link.get("delay_at") or link.get("delay_jitter")
         if late and not link.get("limit_packets"):
             delay = _path(f"w{number}", link.get("delay_ns", 0), link)
@@ -475,6 +509,8 @@ class Network:
     def _is_wire(self, link: Link) -> bool:
         """Whether netem does all that the link does, and a packet takes its time to pass."""
         bucket = kind_of(link) != "drop_tail" or link.get("rate_at") or link.get("burst_bytes")
+        # netem would not count in the sender's small queue (`skb_orphan_partial`).
+        bucket = bucket or link.get("at") == "sender"
         return not (bucket or is_own(link)) and ("packets" in link["buffer"] or self._one_size())
 
     def _has_wire(self, link: Link) -> bool:
@@ -501,7 +537,7 @@ class Network:
         flags = " ecn" * bool(of["ecn"]) + " adaptive" * bool(of["adaptive"])
         return (
             f"red limit {limit * wire_bytes} min {low} max {high} avpkt {wire_bytes} "
-            f"burst {_red_burst(low / wire_bytes, of['weight_log2'])} bandwidth {rate_bps}bit "
+            f"burst {red_burst(low / wire_bytes, of['weight_log2'])} bandwidth {rate_bps}bit "
             f"probability {of['max_p_ppm'] / 1e6:.6f}{flags}"
         )
 
@@ -515,13 +551,13 @@ def _in(space: str, commands: list[str]) -> list[str]:
     return [f"ip netns exec {space} sh -e <<'END'", *commands, "END"]
 
 
-def _route(space: str, device: str, to: str = "default", **features: int | None) -> str:
+def _route(space: str, device: str, to: str = "default", **features: int | str | None) -> str:
     given = "".join(f" {name} {value}" for name, value in features.items() if value)
     return f"ip -n {space} route add {to} via {NEIGHBOUR} dev {device} onlink{given}"
 
 
-def _tc(words: str) -> str:
-    return f"tc -n {HUB} {words}"
+def _tc(words: str, space: str = HUB) -> str:
+    return f"tc -n {space} {words}"
 
 
 def _delay(device: str, delay_ns: int) -> str:
@@ -539,58 +575,3 @@ def _path(device: str, delay_ns: int, link: Link) -> str:
         netem += f" distribution {jitter['distribution']}"
     # A rate keeps the order of packets. This one takes no time.
     return _tc(f"qdisc replace dev {device} root {netem}{'' if jitter['overtaking'] else _AT_ONCE}")
-
-
-def _impairments(link: Link) -> str:
-    """What a netem before the queue does."""
-    text = ""
-    match link.get("loss"):
-        case {"bernoulli": {"p_ppb": p}}:
-            text += f" loss random {_percent(p)}"
-        case {"gilbert_elliott": of}:
-            bad, good = (1_000_000_000 - of[name] for name in ("h_ppb", "k_ppb"))
-            text += " loss gemodel " + " ".join(
-                map(_percent, (of["p_ppb"], of["r_ppb"], bad, good))
-            )
-        case {"bad_times": _} | {"outages": _}:  # begin with a good time
-            text += " loss random 0%"
-        case None:
-            pass
-        case other:
-            raise AckclockError(f"loss = {json.dumps(other)}: not on the virtual Linux")
-    if link.get("duplicate_ppb"):
-        text += f" duplicate {_percent(link['duplicate_ppb'])}"
-    if late := link.get("reorder"):
-        # netem's reorder is the probability of no delay.
-        text += f" delay {late['delay_ns'] / 1e6:.6f}ms"
-        text += f" reorder {_percent(1_000_000_000 - late['p_ppb'])}"
-    return text
-
-
-def _police_burst(rate_bps: int, burst_bytes: int) -> int:
-    """A bucket that is not smaller than asked for, bytes.
-
-    tc takes the whole microseconds of a bucket's time, and of these the whole units of 64 ns. So
-    this is the next microsecond.
-    """
-    return (burst_bytes * 8_000_000 // rate_bps + 1) * rate_bps // 8_000_000 + 1
-
-
-def _percent(ppb: int) -> str:
-    return f"{ppb / 1e7:.7f}%"
-
-
-def _red_burst(least: float, weight_log2: int) -> int:
-    """The burst, packets, of which `tc` makes this weight (iproute2's tc_red_eval_ewma)."""
-    for burst in range(max(1, int(least)), 1_000_000):
-        allowed = burst + 1 - least
-        weight, log2 = 0.5, 1
-        while log2 < 32 and allowed > (1 - (1 - weight) ** burst) / weight:
-            weight, log2 = weight / 2, log2 + 1
-        if log2 == weight_log2:
-            return burst
-        if log2 > weight_log2:
-            break
-    raise AckclockError(
-        f"bottleneck.queue.weight_log2 = {weight_log2}: tc cannot set it; use the simulator"
-    )

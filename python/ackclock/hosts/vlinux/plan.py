@@ -10,7 +10,7 @@ from typing import Any
 from ackclock import _core
 from ackclock.base.errors import AckclockError
 from ackclock.hosts.vlinux import sources
-from ackclock.hosts.vlinux.network import HUB, Network, is_own, kind_of, qdisc_of, queue_device
+from ackclock.hosts.vlinux.network import Network, is_own, kind_of, qdisc_of, queue_device
 from ackclock.hosts.vlinux.sources import SERIES
 from ackclock.results import measures
 from ackclock.scenario.scenario import KERNEL
@@ -220,7 +220,8 @@ def make(
         f"run {canonical['duration_ns']} {canonical['sample_interval_ns']}",
         "common {} {}".format(*common_ns),
         *(
-            f"queue {HUB} {queue_device(number)} {'-' if kind == 'drop_tail' else kind}"
+            f"queue {network.queue_space(number)} {queue_device(number)} "
+            f"{'-' if kind == 'drop_tail' else kind}"
             for number, kind in enumerate(map(qdisc_of, network.links), 1)
         ),
     ]

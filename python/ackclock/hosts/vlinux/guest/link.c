@@ -3,7 +3,7 @@
  * Qdiscs that Linux has not. /mnt/DEVICE.link has numbers of 64 bits for each.
  *
  * "wire": a wire whose rate changes and may be 0, or that of a recorded link, below the queue at its
- * class 1. Its numbers: whether it is recorded, and the times of
+ * class 1. Of a packet of TSO it sends one segment after the other, as a network card. Its numbers: whether it is recorded, and the times of
  * opportunities in ms, or pairs of time in ns and rate in bit/s, the first at time 0.
  *
  * "chosen": drops packets of data that are chosen, and delays none. Its numbers: how many come between
@@ -16,6 +16,7 @@
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/vmalloc.h>
+#include <net/gso.h>
 #include <net/pkt_sched.h>
 
 #include "headers.h"
@@ -35,6 +36,8 @@ struct wire {
 	u64 *of, count;
 	struct Qdisc *child;
 	bool serves;
+	/* Segments left of the packet in service, if it is of TSO. */
+	struct sk_buff *segments;
 	/* When the packet in service leaves, or the one before has left. */
 	u64 leaves_ns;
 	/* What a whole nanosecond left of the last packet, 10^-9 bits. */
@@ -92,6 +95,21 @@ static u64 serve_recorded(struct wire *wire, u64 from_ns, u64 bytes)
 	return at_ns;
 }
 
+/* The segments of a packet, without what its sender is told when it is freed: that comes at the last. */
+static struct sk_buff *cut(struct sk_buff *skb)
+{
+	void (*destructor)(struct sk_buff *skb) = skb->destructor;
+	struct sock *sk = skb->sk;
+	struct sk_buff *segments;
+
+	skb->destructor = NULL;
+	skb->sk = NULL;
+	segments = skb_gso_segment(skb, netif_skb_features(skb) & ~NETIF_F_GSO_MASK);
+	skb->destructor = destructor;
+	skb->sk = sk;
+	return IS_ERR(segments) ? NULL : segments;
+}
+
 static void serve(struct Qdisc *sch, u64 now_ns)
 {
 	struct wire *wire = qdisc_priv(sch);
@@ -102,7 +120,9 @@ static void serve(struct Qdisc *sch, u64 now_ns)
 	wire->serves = skb;
 	if (!skb)
 		return;
-	bytes = qdisc_pkt_len(skb);
+	if (!wire->segments && skb_is_gso(skb))
+		wire->segments = cut(skb);
+	bytes = wire->segments ? wire->segments->len - ETH_HLEN : qdisc_pkt_len(skb);
 	wire->leaves_ns = wire->of[IS_RECORDED] ? serve_recorded(wire, from_ns, bytes) :
 						  serve_stepped(wire, from_ns, bytes);
 }
@@ -128,7 +148,7 @@ static int wire_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff *
 static struct sk_buff *wire_dequeue(struct Qdisc *sch)
 {
 	struct wire *wire = qdisc_priv(sch);
-	struct sk_buff *skb;
+	struct sk_buff *skb, *segment;
 
 	if (!wire->serves || wire->leaves_ns == NEVER)
 		return NULL;
@@ -136,10 +156,22 @@ static struct sk_buff *wire_dequeue(struct Qdisc *sch)
 		qdisc_watchdog_schedule_ns(&wire->watchdog, zero_ns + wire->leaves_ns);
 		return NULL;
 	}
+	segment = wire->segments;
+	if (segment && segment->next) {
+		wire->segments = segment->next;
+		skb_mark_not_on_list(segment);
+		serve(sch, wire->leaves_ns);
+		return segment;
+	}
 	skb = qdisc_dequeue_peeked(wire->child);
 	sch->q.qlen--;
 	qdisc_qstats_backlog_dec(sch, skb);
 	qdisc_bstats_update(sch, skb);
+	if (segment) {
+		wire->segments = NULL;
+		consume_skb(skb);
+		skb = segment;
+	}
 	serve(sch, wire->leaves_ns);
 	return skb;
 }
@@ -178,6 +210,8 @@ static void wire_reset(struct Qdisc *sch)
 	struct wire *wire = qdisc_priv(sch);
 
 	qdisc_reset(wire->child);
+	kfree_skb_list(wire->segments);
+	wire->segments = NULL;
 	wire->serves = false;
 	qdisc_watchdog_cancel(&wire->watchdog);
 }

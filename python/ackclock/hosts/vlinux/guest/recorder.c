@@ -421,7 +421,7 @@ static void on_queued(void *data, struct sk_buff *skb)
 	struct waiting *of;
 	u32 flow;
 
-	if (packets && skb->sk && !strcmp(skb->dev->name, "sender")) {
+	if (packets && skb->sk) {
 		flow = data_of(skb);
 		if (flow && senders[flow - 1] == skb->sk)
 			record_packet(skb->sk, flow, skb, true);
@@ -483,7 +483,7 @@ static void on_arrival(void *data, struct sk_buff *skb)
 
 	if (!skb->dev)
 		return;
-	if (packets && !strcmp(skb->dev->name, "sender")) {
+	if (packets && str_has_prefix(skb->dev->name, "sender")) {
 		skb_reset_network_header(skb);
 		flow = acked_of(skb);
 		if (flow)

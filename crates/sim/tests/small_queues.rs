@@ -1,0 +1,69 @@
+//! A link that is the interface of the host that sends: TCP small queues (`tcp_small_queue_check`).
+
+mod common;
+
+use ackclock_host::Snapshot;
+use ackclock_net::link::Place;
+use ackclock_net::queue::QueueKind;
+use ackclock_sim::scenario::{Flow, Profile, Scenario};
+use common::{dumbbell, flow, simulate, MS, S};
+
+fn own(rate_bps: u64, packets: u64, flows: Vec<Flow>) -> Scenario {
+    let mut scenario = dumbbell(Profile::Linux6, rate_bps, packets, flows);
+    (scenario.bottleneck.at, scenario.duration_ns) = (Place::Sender, 5 * S);
+    scenario.sample_interval_ns = MS;
+    scenario
+}
+
+/// Slow start and CUBIC overflow 20 packets in the network. At the sender two packets of TSO wait at
+/// 10 Mb/s, the second of which may begin when there are 2 · truesize bytes: never more than three, with
+/// the one that is leaving. Nothing is lost, and the link stays busy.
+#[test]
+fn a_small_queue_loses_nothing() {
+    for algorithm in ["cubic", "reno", "bbr"] {
+        let scenario = own(10_000_000, 20, vec![flow(algorithm, 20 * MS)]);
+        let here = simulate(&scenario);
+        let mut behind = scenario.clone();
+        behind.bottleneck.at = Place::Network;
+        let there = simulate(&behind);
+        assert_eq!(here.flows.dropped_packets, [0]);
+        assert!(algorithm == "bbr" || there.flows.dropped_packets[0] > 0);
+        let most = here.queues.queue_packets.iter().max();
+        assert!(most <= Some(&3), "{algorithm}: {most:?}");
+        let carried = here.flows.delivered_bytes[0] * 8 / 5;
+        assert!(carried > 9_400_000, "{algorithm}: {carried}");
+    }
+}
+
+/// Each flow has its own two packets.
+#[test]
+fn each_connection_has_its_small_queue() {
+    let flows = (0..5).map(|_| flow("reno", 20 * MS)).collect();
+    let result = simulate(&own(10_000_000, 50, flows));
+    assert_eq!(result.flows.dropped_packets, [0; 5]);
+    let most = result.queues.queue_packets.iter().max();
+    assert!((Some(&10)..=Some(&15)).contains(&most), "{most:?}");
+}
+
+#[test]
+fn what_no_interface_does_is_refused() {
+    let refused = |change: fn(&mut Scenario), fix: &str| {
+        let mut scenario = own(10_000_000, 20, vec![flow("cubic", 20 * MS)]);
+        change(&mut scenario);
+        let error = scenario
+            .validate_to_simulate(&Snapshot::default())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("bottleneck.at = sender") && error.contains(fix),
+            "{error}"
+        );
+    };
+    refused(|of| of.bottleneck.burst_bytes = 3_000, "another [[link]]");
+    refused(
+        |of| of.bottleneck.queue = QueueKind::Fq(Default::default()),
+        "pacing = true",
+    );
+    refused(|of| of.profile = Profile::Linux2_6_25, "linux-6");
+    refused(|of| of.flows[0].back = vec![1], "first link of a route");
+}
