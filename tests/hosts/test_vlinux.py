@@ -277,9 +277,10 @@ def test_what_an_application_writes(name):
 
 
 @pytest.mark.parametrize("overtaking", [True, False])
-def test_jitter(overtaking):
+@pytest.mark.parametrize("distribution", ["normal", "uniform"])
+def test_jitter(overtaking, distribution):
     """A window below the BDP: nothing waits, and the mean RTT is that of the draws."""
-    jitter = {"by": "2ms", "distribution": "normal", "overtaking": overtaking}
+    jitter = {"by": "2ms", "distribution": distribution, "overtaking": overtaking}
     link = {"rate": "50mbit", "buffer": "99packets", "delay": "10ms", "delay_jitter": jitter}
     each = scenario(Flow(algorithm="cubic", receive_window="29kB"), bottleneck=link)
     ours, linux = run(each), vlinux.run(each)
@@ -287,6 +288,8 @@ def test_jitter(overtaking):
     assert means[1] == pytest.approx(means[0], rel=0.02)
     goodputs = [result.flows["delivered_bytes"].item() for result in (ours, linux)]
     assert goodputs[1] == pytest.approx(goodputs[0], rel=0.02)
+    if distribution == "uniform" and not overtaking:
+        assert carried(linux) == carried(ours)
 
 
 #: Once drawn at random: what they show → RTT, link, flows, and more.
@@ -299,13 +302,18 @@ DRAWN = {
     "no_tso": ("15ms", "2.4mbit", 4, {}, ["cubic"], {"tso": False}),
     "window": ("21ms", "24mbit", 139, {"window": "14480B"}, ["reno"], {}),
     "policer": ("11ms", "20mbit", 18, {"policer": "37kB"}, ["highspeed"], {}),
+    "timer_of_acks": ("100ms", "96mbit", 800, {"loss": 0.02}, ["cubic"], {"seed": 3}),
+    "small_segments": ("9.76ms", "20mbit", 46, {}, ["reno"], {"mss": 536}),
+    "large_segments": ("16ms", "100mbit", 13, {}, ["cubic"], {"mss": 8948, "tso": False}),
+    "duplicates": ("40ms", "20mbit", 67, {"duplicate": 0.01}, ["cubic"], {}),
 }
 
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_scenarios_drawn_at_random(name):
     rtt, rate, packets, has, flows, more = DRAWN[name]
-    link = {"rate": rate, "buffer": f"{packets}packets"}
+    link: dict = {"rate": rate, "buffer": f"{packets}packets"}
+    link |= {key: has[key] for key in ("loss", "duplicate") if key in has}
     if "delay" in has:
         link["delay_at"] = [{"time": "9s", "delay": has["delay"]}]
     if "policer" in has:

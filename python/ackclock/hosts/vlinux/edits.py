@@ -47,6 +47,11 @@ LOST = """\
 \t    q->loss && q->loss >= (u32)(random_of_link(qdisc_dev(sch), 'l') >> 32) :
 \t    loss_event(q)) {
 """
+DELAYED = """\
+\t\tdelay = q->jitter && !q->delay_dist ? q->latency - q->jitter +
+\t\t\t(s64)mul_u64_u64_shr(random_of_link(qdisc_dev(sch), 'p'), 2 * q->jitter, 64) :
+\t\t\ttabledist(q->latency, q->jitter,
+"""
 ORDER = """\
 struct Qdisc *(*queues_in_order)(struct Qdisc *head);
 EXPORT_SYMBOL(queues_in_order);
@@ -208,6 +213,18 @@ EDITS = (
         DRAWS,
     ),
     ("net/sched/sch_netem.c", "\tif (loss_event(q)) {\n", LOST, DRAWS),
+    (
+        "net/sched/sch_netem.c",
+        "q->duplicate >= get_crandom(&q->dup_cor, &q->prng))\n",
+        "q->duplicate >= (u32)(random_of_link(qdisc_dev(sch), 'd') >> 32))\n",
+        DRAWS,
+    ),
+    (
+        "net/sched/sch_netem.c",
+        "\t\tdelay = tabledist(q->latency, q->jitter,\n",
+        DELAYED,
+        DRAWS,
+    ),
     (
         "net/sched/sch_netem.c",
         "q->reorder < get_crandom(&q->reorder_cor, &q->prng)) {\n",

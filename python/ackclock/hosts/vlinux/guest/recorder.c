@@ -144,9 +144,10 @@ static struct chance {
 	struct stream stream;
 	u64 connection;
 } *chances;
-/* Of each link: its queue, its losses, and which packets it lets others overtake. */
+/* Of each link: its queue, its losses, the packets that come twice or that others overtake, and delays. */
+static const char *const link_draws[] = { "queue", "loss", "duplicate", "reorder", "delay" };
 static struct link_chance {
-	struct stream queue, loss, reorder;
+	struct stream of[ARRAY_SIZE(link_draws)];
 } *link_chances;
 static DEFINE_HASHTABLE(waits, 14);
 /* sk_user_data of a sender whose application is woken by each ACK. */
@@ -327,16 +328,17 @@ static u64 draw_of_flow(const struct sock *sk)
 	return flow ? connection_bits(&chances[flow - 1].connection) : get_random_u64();
 }
 
-/* `draw`: q for the queue, l for losses, r for packets that others overtake. */
+/* `draw`: the first letter of what is drawn, and p for the delay of a path. */
 static u64 draw_of_link(const struct net_device *dev, char draw)
 {
-	struct link_chance *of;
 	u32 link;
 
 	if (kstrtou32(dev->name + 1, 10, &link) || !link || link > links)
 		return get_random_u64();
-	of = &link_chances[link - 1];
-	return stream_bits(draw == 'q' ? &of->queue : draw == 'l' ? &of->loss : &of->reorder);
+	for (u32 i = 0; i < ARRAY_SIZE(link_draws) - 1; i++)
+		if (*link_draws[i] == draw)
+			return stream_bits(&link_chances[link - 1].of[i]);
+	return stream_bits(&link_chances[link - 1].of[ARRAY_SIZE(link_draws) - 1]);
 }
 
 static void begin_streams(void)
@@ -350,14 +352,11 @@ static void begin_streams(void)
 			 i < plain ? i + 1 : i + 1 - plain);
 		chances[i].stream = stream_named(seed, name);
 	}
-	for (u32 i = 0; i < links; i++) {
-		snprintf(name, sizeof(name), "link.%u.queue", i + 1);
-		link_chances[i].queue = stream_named(seed, name);
-		snprintf(name, sizeof(name), "link.%u.loss", i + 1);
-		link_chances[i].loss = stream_named(seed, name);
-		snprintf(name, sizeof(name), "link.%u.reorder", i + 1);
-		link_chances[i].reorder = stream_named(seed, name);
-	}
+	for (u32 i = 0; i < links; i++)
+		for (u32 draw = 0; draw < ARRAY_SIZE(link_draws); draw++) {
+			snprintf(name, sizeof(name), "link.%u.%s", i + 1, link_draws[draw]);
+			link_chances[i].of[draw] = stream_named(seed, name);
+		}
 	random_of_flow = draw_of_flow;
 	random_of_link = draw_of_link;
 }
