@@ -204,6 +204,15 @@ def test_a_run_says_what_its_trace_is(ackclock, tmp_path):
         assert (trace["queue"], trace["mean_bps"], trace["length_s"]) == (2, 12_000_000, 0.004)
 
 
+def test_a_bucket_that_is_full_is_no_more_than_the_whole_link():
+    """In 10 s of 20 Mb/s 25 MB pass, and 50 MB of the bucket beside."""
+    result = run(with_link(rate="20mbit", burst="50MB", buffer="60000packets"))
+    sent_bytes = result.queues["sent_bytes"].max()
+    assert sent_bytes > 60e6
+    assert metrics.utilisation(result) == pytest.approx(sent_bytes / 75e6)
+    assert 0.8 < metrics.utilisation(result) <= 1
+
+
 def test_an_outage_in_a_run():
     steps = [{"time": "4s", "rate": "0bit"}, {"time": "6s", "rate": "20mbit"}]
     result = run(with_link(rate="20mbit", rate_at=steps))

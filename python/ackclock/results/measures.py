@@ -106,7 +106,8 @@ def utilisation(
     """Share of a link's rate in use from `start_s` to `stop_s` (default: the last sample).
 
     `queue` is the link's number in the table `queues` (default: of several links, the one in most
-    use). The rate is that of each time, if it changes. NaN of a link that is dead all the time.
+    use). The rate is that of each time, if it changes. A full token bucket counts as one that the
+    link could send beside. NaN of a link that is dead all the time.
     """
     if queue is None:
         links = range(1, 2 + len(result.resolved.get("links", ())))
@@ -120,7 +121,8 @@ def utilisation(
     if not start_s < stop_s <= last_s:
         return math.nan
     before, after = (_at(each_s * 1e6, time_us, sent_bytes) for each_s in (start_s, stop_s))
-    capacity = capacity_bits(link_of(result, queue), start_s, stop_s)
+    link = link_of(result, queue)
+    capacity = capacity_bits(link, start_s, stop_s) + 8 * link.get("burst_bytes", 0)
     return float(8 * (after - before) / capacity) if capacity else math.nan
 
 
