@@ -44,8 +44,8 @@ def test_a_figure_of_a_paper(ackclock, tmp_path):
 
 
 def test_beside_the_simulator(ackclock, tmp_path):
-    (tmp_path / "s.toml").write_text(scenario(jitter="0s", duration="20s").to_toml())
-    words = ["--on", "vlinux", "--algorithm", "reno", "-o", "out"]
+    (tmp_path / "s.toml").write_text(scenario(jitter="0s", duration="99s").to_toml())
+    words = ["--on", "vlinux", "--set", "duration=20s", "--algorithm", "reno", "-o", "out"]
     done = ackclock("compare", "s.toml", *words)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("holds") == 2

@@ -223,6 +223,7 @@ def doctor_command() -> None:
 def compare_command(
     scenario: Annotated[Path, typer.Argument(help="A scenario file (TOML).", metavar="SCENARIO")],
     output: Output = None,
+    settings: Settings = None,
     algorithm: OfFlows = None,
     repeats: Annotated[int, typer.Option(min=1, max=1000, help="Number of runs on each side.")] = 1,
     on: Annotated[
@@ -240,7 +241,7 @@ def compare_command(
     Examples:
         ackclock compare examples/two_cubic.toml
         ackclock compare examples/two_cubic.toml -o out/compare --repeats 5
-        ackclock compare examples/two_cubic.toml --on vlinux --on kernel
+        ackclock compare examples/two_cubic.toml --on vlinux --on kernel --set rtt=20ms
         ackclock compare examples/two_cubic.toml --on vlinux --algorithm ./tcp_mine.c
 
     Compares the second half of each run. With two or more flows one run proves nothing: use
@@ -254,7 +255,7 @@ def compare_command(
 
     with one_line_errors():
         sides = tuple(dict.fromkeys(on or [KERNEL]))
-        chosen = changed(Scenario.from_toml(scenario), [], algorithm or [])
+        chosen = changed(Scenario.from_toml(scenario), settings or [], algorithm or [])
         with nullcontext() if output is None else Directory(output) as directory:
             with progress_bar(scenario.name) as progress:
                 both = compare(
