@@ -385,6 +385,20 @@ def test_sessions():
     assert linux.events["flow"].unique().to_list() == [1]
 
 
+def test_a_route_keeps_an_ssthresh():
+    """`tcp_update_metrics`: what the first transfers lose makes each later one start slower."""
+    source = Session(algorithm="reno", size="2MB", gap="300ms", route_ssthresh=True)
+    link = {"rate": "40mbit", "buffer": "60packets"}
+    each = Scenario(sessions=[source], rtt="60ms", jitter="0s", duration="15s", bottleneck=link)
+    ours, linux = (
+        of.transfers.filter(pl.col("completed_us") > 0) for of in (run(each), vlinux.run(each))
+    )
+    taken_us = (ours["completed_us"] - ours["start_us"]).to_list()
+    assert len(taken_us) > 8
+    assert (linux["completed_us"] - linux["start_us"]).to_list() == taken_us
+    assert taken_us[0] < taken_us[1] < taken_us[2] == taken_us[3]
+
+
 def test_what_each_carries_in_the_common_interval():
     """A flow that stops and one that starts later, with sessions beside them."""
     flows = [Flow(algorithm="cubic", stop="8s"), Flow(algorithm="reno", start="3s")]

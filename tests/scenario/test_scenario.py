@@ -411,10 +411,6 @@ def test_what_python_accepts_the_engine_accepts(extreme):
             ["flow 1: ecn = true", "linux-2.6.25", 'profile = "linux-6"'],
         ),
         (
-            {"session": [{"algorithm": "reno", "size": "1MB", "route_ssthresh": True}]},
-            ["session 1: route_ssthresh = true", 'profile = "linux-2.6.18"'],
-        ),
-        (
             {"flow": [{"algorithm": "reno", "ecn": "acurate"}]},
             ["ecn", 'choose false, true or "accurate"'],
         ),

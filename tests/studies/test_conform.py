@@ -215,7 +215,7 @@ def test_the_cubic_of_a_quic_stack(stack):
         assert (case, says[: len(begins)]) == (named, begins)
     lacks = {(each.case, each.lacks) for each in verdicts if each.holds is None}
     assert lacks == {
-        ("application", "flow 1: frames"),
+        ("application", "flow 1: initial_ssthresh_packets"),
         ("decrease", "recovered"),
         ("slow_start", "slow_start_exit"),
     }
@@ -293,7 +293,7 @@ def test_the_command(ackclock, tmp_path):
     frames = ROOT / "examples/conformance/rfc9438/application.toml"
     done = ackclock("conform", "cubic", frames, "--stack", "quinn")
     assert done.returncode == 1  # nothing is tested, so nothing passes
-    assert "not testable here: flow 1: frames" in done.stdout
+    assert "not testable here: flow 1: initial_ssthresh_packets" in done.stdout
     assert "0 of 0 assertions hold; 1 not testable here" in done.stdout
     done = ackclock("conform", "vegas", frames, "--stack", "quinn")
     assert "quinn has cubic, reno, bbr of its own; choose one" in done.stderr

@@ -165,13 +165,6 @@ impl Scenario {
                 ));
             }
         }
-        let profile = self.profile_of(session);
-        if session.is_true("route_ssthresh") && NEW.contains(&profile) {
-            return Err(format!(
-                "{name}: route_ssthresh = true: Linux has no route cache since 3.6; write profile = \
-                 \"linux-2.6.18\", or route_ssthresh = false"
-            ));
-        }
         Ok(())
     }
 

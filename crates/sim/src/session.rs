@@ -17,6 +17,8 @@ pub(crate) struct Session {
     size_stream: Stream,
     /// Whether the route keeps an ssthresh.
     route_ssthresh: bool,
+    /// Slow start ends at ssthresh, and not above (`tcp_in_slow_start`, Linux 3.19).
+    is_new: bool,
     /// ssthresh at the start of the next connection.
     ssthresh: u32,
     /// Totals of the connections that have ended.
@@ -46,6 +48,7 @@ impl Session {
             gap_stream: stream(Draw::Gap),
             size_stream: stream(Draw::Size),
             route_ssthresh: session.route_ssthresh,
+            is_new: scenario.profile_of(&session.flow).is_new(),
             ssthresh: (session.flow.initial_ssthresh_packets).unwrap_or(TCP_INFINITE_SSTHRESH),
             over: SessionRow {
                 session: number,
@@ -96,7 +99,10 @@ impl Session {
         if self.route_ssthresh {
             let tp = sender.tp();
             let open = tp.inet_conn.icsk_ca_state == CaState::Open as u8;
-            self.ssthresh = ssthresh_of_route(self.ssthresh, tp.snd_cwnd, tp.snd_ssthresh, open);
+            let passed = tp.snd_cwnd + u32::from(self.is_new) > tp.snd_ssthresh;
+            let measured = passed && open;
+            self.ssthresh =
+                ssthresh_of_route(self.ssthresh, tp.snd_cwnd, tp.snd_ssthresh, measured);
         }
     }
 
@@ -106,9 +112,9 @@ impl Session {
     }
 }
 
-/// What the route cache of Linux 2.6 keeps of a connection that has ended (`tcp_update_metrics`);
-/// `TCP_INFINITE_SSTHRESH`: nothing.
-fn ssthresh_of_route(kept: u32, cwnd: u32, ssthresh: u32, open: bool) -> u32 {
+/// What a route keeps of a connection that has ended (`tcp_update_metrics`); `TCP_INFINITE_SSTHRESH`:
+/// nothing. `measured`: it was in congestion avoidance, and its state Open.
+fn ssthresh_of_route(kept: u32, cwnd: u32, ssthresh: u32, measured: bool) -> u32 {
     let is_known = kept < TCP_INFINITE_SSTHRESH;
     if ssthresh >= TCP_INFINITE_SSTHRESH {
         // The first slow start has not ended.
@@ -117,8 +123,7 @@ fn ssthresh_of_route(kept: u32, cwnd: u32, ssthresh: u32, open: bool) -> u32 {
         } else {
             kept
         }
-    } else if cwnd > ssthresh && open {
-        // In congestion avoidance the window is a measurement.
+    } else if measured {
         ssthresh.max(cwnd / 2)
     } else if is_known {
         kept.max(ssthresh)
@@ -132,15 +137,15 @@ mod tests {
     use super::*;
 
     /// Worked by hand from `tcp_update_metrics` of Linux 2.6.18: what was kept, the window and
-    /// ssthresh at the end, whether the state is Open, and what is kept then.
+    /// ssthresh at the end, whether the window is a measurement, and what is kept then.
     #[test]
     fn what_a_route_keeps() {
         const NONE: u32 = TCP_INFINITE_SSTHRESH;
-        for (kept, cwnd, ssthresh, open, expected) in [
+        for (kept, cwnd, ssthresh, measured, expected) in [
             // Slow start without a loss teaches a route nothing that has no ssthresh yet.
-            (NONE, 500, NONE, true, NONE),
-            (100, 500, NONE, true, 250),
-            (400, 500, NONE, true, 400),
+            (NONE, 500, NONE, false, NONE),
+            (100, 500, NONE, false, 250),
+            (400, 500, NONE, false, 400),
             // Congestion avoidance: half of the window, or ssthresh if that is more. Lower, too.
             (NONE, 300, 200, true, 200),
             (900, 300, 200, true, 200),
@@ -149,11 +154,11 @@ mod tests {
             (NONE, 300, 200, false, NONE),
             (100, 300, 200, false, 200),
             (900, 300, 200, false, 900),
-            (100, 200, 200, true, 200),
-            (NONE, 150, 200, true, NONE),
+            (100, 200, 200, false, 200),
+            (NONE, 150, 200, false, NONE),
         ] {
-            let next = ssthresh_of_route(kept, cwnd, ssthresh, open);
-            assert_eq!(next, expected, "{kept} {cwnd} {ssthresh} {open}");
+            let next = ssthresh_of_route(kept, cwnd, ssthresh, measured);
+            assert_eq!(next, expected, "{kept} {cwnd} {ssthresh} {measured}");
         }
     }
 }

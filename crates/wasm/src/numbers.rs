@@ -254,7 +254,8 @@ impl<'a> Measured<'a> {
             let (start_us, last_us) = (self.start_s() * 1e6, *times_us.last()?);
             let bytes = sent_bytes.last()? - interpolated(start_us, &times_us, &sent_bytes);
             let link = link(self.scenario, number);
-            let bits = capacity_bits(link, last_us as u64) - capacity_bits(link, start_us as u64);
+            let bits = capacity_bits(link, last_us as u64) - capacity_bits(link, start_us as u64)
+                + 8.0 * link.burst_bytes as f64;
             (start_us < last_us && bits > 0.0).then(|| 8.0 * bytes / bits)
         };
         let links = 1..=1 + self.scenario.links.len();

@@ -165,6 +165,8 @@ impl Seen {
                 "retransmitted_packets": flows.retransmitted_packets[index],
                 "recoveries": flows.recoveries[index],
                 "timeouts": flows.timeouts[index],
+                "receiver_limited": (lived_us > 0)
+                    .then(|| flows.receive_window_limited_us[index] as f64 / lived_us as f64),
             })
         });
         let flows: Vec<_> = each.collect();
@@ -219,9 +221,9 @@ fn told(queue: &mut QueueSeen, number: usize, scenario: &Scenario) -> Value {
     })
 }
 
-/// Share of a link's rate in use until the last sample; `None` of a link that is dead all the time.
+/// Share of a link's rate, and of its full bucket, in use until the last sample; `None` of a link that is dead all the time.
 fn utilisation(queue: &QueueSeen, link: &Bottleneck) -> Option<f64> {
-    let capacity_bits = capacity_bits(link, queue.last_us);
+    let capacity_bits = capacity_bits(link, queue.last_us) + 8.0 * link.burst_bytes as f64;
     (capacity_bits > 0.0).then(|| 8.0 * queue.sent_bytes as f64 / capacity_bits)
 }
 

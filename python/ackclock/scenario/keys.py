@@ -361,8 +361,9 @@ class Session(Model):
     route_ssthresh: Annotated[bool, Strict()] = Field(
         False,
         description="Whether each connection starts with the ssthresh that the route kept of "
-        "those before, as in Linux 2.6 (`tcp_update_metrics`). The first one starts "
-        "with `initial_ssthresh_packets`. Each session has a route of its own.",
+        "those before (`tcp_update_metrics`): Linux 2.6 does so, and later kernels "
+        "if `tcp_no_ssthresh_metrics_save` is 0. The first one starts with "
+        "`initial_ssthresh_packets`. Each session has a route of its own.",
     )
     count: Annotated[int, Integer(1, 100_000)] = Field(
         1, description="Number of sessions like this one."

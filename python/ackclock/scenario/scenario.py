@@ -456,11 +456,6 @@ class Scenario(ScenarioKeys):
         for field in ("pareto", "lognormal", "gap"):
             if session.size is None and field in session.model_fields_set:
                 raise ValueError(f'{name}: {field} needs a size, like size = "6packets"')
-        if session.route_ssthresh and (session.profile or self.profile) in NEW:
-            raise ValueError(
-                f"{name}: route_ssthresh = true: Linux has no route cache since 3.6; write "
-                'profile = "linux-2.6.18", or route_ssthresh = false'
-            )
 
     def _check_connection(self, name: str, flow: Flow | Session, duration_ns: int) -> None:
         def refuse(field: str, value: str | None, fix: str) -> None:

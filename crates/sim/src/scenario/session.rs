@@ -18,9 +18,9 @@ pub struct Session {
     pub gap_ns: u64,
     /// Distribution of the sizes around their mean.
     pub sizes: Sizes,
-    /// Whether each connection starts with the ssthresh that the route kept of those before, as in
-    /// Linux 2.6 (`tcp_update_metrics`). The first one starts with `initial_ssthresh_packets`.
-    /// Each session has a route of its own.
+    /// Whether each connection starts with the ssthresh that the route kept of those before
+    /// (`tcp_update_metrics`): Linux 2.6 does so, and later kernels if `tcp_no_ssthresh_metrics_save` is 0.
+    /// The first one starts with `initial_ssthresh_packets`. Each session has a route of its own.
     // JSON leaves out `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[schemars(extend("default" = false))]

@@ -190,12 +190,6 @@ impl Scenario {
             &format!("{name}.flow.stop_ns"),
             format!("{:?}", session.flow.stop_ns),
             "a session does not stop; give null",
-        )?;
-        check(
-            !self.profile_of(&session.flow).is_new() || !session.route_ssthresh,
-            &format!("{name}.route_ssthresh"),
-            session.route_ssthresh.to_string(),
-            "Linux has no route cache since 3.6; choose a profile of Linux 2.6, or leave it out",
         )
     }
 

@@ -57,6 +57,8 @@ _HOST = {
     "net/core/txrehash": 0,
 }
 
+#: Switches that keep routes from remembering connections (`tcp_update_metrics`).
+_FORGETS = ("net/ipv4/tcp_no_metrics_save", "net/ipv4/tcp_no_ssthresh_metrics_save")
 #: Keys of a flow, and the switches of `net.ipv4` that they turn off.
 _SWITCHES = {
     "sack": "tcp_sack",
@@ -97,6 +99,8 @@ class Way(NamedTuple):
     receive_buffer: int | None = None
     #: Whether its senders send bursts that the device cuts into packets.
     tso: bool = True
+    #: Number of its only session, whose route keeps an ssthresh.
+    keeps: int | None = None
 
 
 class Step(NamedTuple):
@@ -180,6 +184,11 @@ def _detour(flow: int) -> tuple[str, str]:
     return f"y{flow}", f"z{flow}"
 
 
+def flow_of(session: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The flow of a session, with what its connections have in common."""
+    return {**session["flow"], "route_ssthresh": session.get("route_ssthresh", False)}
+
+
 class Network:
     """The network of a scenario in canonical form."""
 
@@ -187,8 +196,7 @@ class Network:
         self._canonical = canonical
         self._wire_bytes = canonical["mss_bytes"] + canonical["header_bytes"]
         links = [canonical["bottleneck"], *canonical.get("links", ())]
-        sessions = (session["flow"] for session in canonical.get("sessions", ()))
-        flows = [*canonical["flows"], *sessions]
+        flows = [*canonical["flows"], *map(flow_of, canonical.get("sessions", ()))]
         self._two_way = any(flow["direction"] == "reverse" for flow in flows)
         #: Link n is `links[n - 1]`. With data both ways the bottleneck is there twice.
         self.links: list[Link] = links + links[:1] * self._two_way
@@ -225,7 +233,8 @@ class Network:
         segments = flow.get("delayed_ack_segments", self._canonical["delayed_ack_segments"])
         tuned = flow.get("receive_buffer_bytes")
         tso = flow.get("tso", self._canonical["tso"])
-        own = (flow.get("initcwnd"), mtu, off, segments == 1, udp, tuned, tso)
+        keeps = number if flow.get("route_ssthresh") else None
+        own = (flow.get("initcwnd"), mtu, off, segments == 1, udp, tuned, tso, keeps)
         return Way(flow["rtt_ns"], tcp_ecn, route, back, *own)
 
     def _is_own(self, way: Way) -> bool:
@@ -349,6 +358,8 @@ class Network:
         own = {"net/ipv4/tcp_ecn": way.ecn} | {f"net/ipv4/{switch}": 0 for switch in way.off}
         if way.ecn == ACCURATE:
             own["net/ipv4/tcp_ecn_option"] = 0
+        if way.keeps:
+            own |= dict.fromkeys(_FORGETS, 0)
         device = _udp_device(way.udp) if way.udp else "sender"
         out, to = device, "default"
         if self._is_own(way):

@@ -10,7 +10,14 @@ from typing import Any
 from ackclock import _core
 from ackclock.base.errors import AckclockError
 from ackclock.hosts.vlinux import sources
-from ackclock.hosts.vlinux.network import Network, is_own, kind_of, qdisc_of, queue_device
+from ackclock.hosts.vlinux.network import (
+    Network,
+    flow_of,
+    is_own,
+    kind_of,
+    qdisc_of,
+    queue_device,
+)
 from ackclock.hosts.vlinux.sources import SERIES
 from ackclock.results import measures
 from ackclock.scenario.scenario import KERNEL
@@ -234,7 +241,7 @@ def make(
         guest += _reads(flow, measures.mss_bytes(canonical, flow))
     sessions = zip(canonical.get("sessions", ()), _core.connections(resolved), strict=True)
     for number, (session, (start_ns, draws)) in enumerate(sessions, len(starts_ns) + 1):
-        flow = session["flow"] | {"size_bytes": None}
+        flow = {**flow_of(session), "size_bytes": None}
         guest.append(_flow(number, flow, start_ns, canonical, network, modules))
         guest += [f"draw {pause_ns} {'-' if size is None else size}" for pause_ns, size in draws]
     changes = sorted(network.changes(), key=lambda change: change[0])
