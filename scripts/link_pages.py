@@ -49,8 +49,8 @@ links that its data passes, and `back` those that its ACKs pass:
 * `examples/shared_access.toml`: two access links before a shared link
 * `examples/asymmetric.toml`: a fast downlink and a slow uplink, where ACKs queue behind an upload
 
-One drop-tail queue is fast to simulate, because the departure of a packet is known when the packet
-arrives. Every other network costs an event for each packet and link ([ADR 12](adr/{adr})).
+One drop-tail queue is fast to simulate, because a packet's departure is known when it arrives.
+Every other network costs an event for each packet and link ([ADR 12](adr/{adr})).
 
 ```sh
 ackclock run examples/two_cubic.toml --set bottleneck.queue=codel              # an AQM
@@ -60,11 +60,11 @@ ackclock run examples/cellular.toml -o out/cell && ackclock plot out/cell      #
 
 Tests compare fq and five AQMs with Linux's code, packet by packet.
 `ackclock import-tc "tc qdisc add dev eth0 root netem delay 50ms"` makes a scenario of commands of
-`tc` or mahimahi, or of what `tc qdisc show` prints.
+`tc`, mahimahi, `ipfw`, `dnctl`, comcast or pumba, or of what `tc qdisc show` prints.
 
 ## Rates, losses and delays
 
-A link may do more to packets than to queue them. [ADR 15](adr/0015-rates-and-impairments.md) says
+A link may do more than queue packets. [ADR 15](adr/0015-rates-and-impairments.md) says
 in which order, and how it compares with Linux.
 
 | key | what the link does | example |

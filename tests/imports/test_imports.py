@@ -1,4 +1,4 @@
-"""Commands of tc and of mahimahi become scenarios, or one line says what has no counterpart."""
+"""Commands that shape links become scenarios, or one line says what has no counterpart."""
 
 import pytest
 
@@ -145,6 +145,25 @@ def test_red_idles_at_its_bandwidth_unless_it_lies_below_another():
         ("mm-link a b --uplink-queue=droptail", "droptail needs its size"),
         ("mm-webreplay dir", "mm-webreplay dir has no counterpart"),
         (" ", "no command; give one like"),
+        ("ipfw pipe 1 config bw 1.5Mbit/s", '"1.5Mbit/s": dummynet reads whole numbers, like 10Mb'),
+        ("ipfw pipe 1 config delay 1s", '"1s": dummynet reads whole numbers, like 50ms'),
+        ("ipfw pipe 1 config plr 1%", '"1%": write a share from 0 to 1'),
+        ("ipfw pipe 1 config red 0.002/5/15/0.1", 'write queue = "red" in'),
+        ("ipfw pipe 1 config profile wifi", "a pipe's profile has no counterpart"),
+        ("ipfw pipe 1 config queue 0", 'queue 0": queue: .* at least one packet$'),
+        ("ipfw add pipe 1 ip from any to any", "no command makes a pipe; write commands like"),
+        ("ipfw pipe 1 config; ipfw add pipe 2 out", "pipe 2 has a rule and no configuration"),
+        ("ipfw pipe 1 config; ipfw add prob 0.5 pipe 1 in", "prob has no counterpart"),
+        ("ipfw pipe 1 config; tc qdisc add dev a root netem", "give commands of one program"),
+        ("ipfw pipe 1 config; ipfw sched 1 config type fq_codel", "schedulers have no counterpart"),
+        ("; ".join(f"dnctl pipe {n} config" for n in "123"), "pipes 1, 2, 3: give two pipes at"),
+        ("pumba netem corrupt --percent 10 db", "corrupt has no counterpart .* loss"),
+        ("pumba netem delay --correlation 30 db", "a correlation of delay has no counterpart"),
+        ("pumba netem combine --delay db", '"combine" has no counterpart .* delay, loss, '),
+        ("pumba kill db", "only netem shapes a link"),
+        ("comcast --latency 5 --jitter 1", "--jitter has no counterpart"),
+        ("comcast --latency=200000", 'delay 200000ms": delay: choose from 0s to 100s'),
+        ("comcast --stop", "no command makes a queue"),
     ],
 )
 def test_what_has_no_counterpart_is_one_line(command, message):
@@ -250,3 +269,69 @@ def test_a_policer():
         "police rate 10mbit burst 100k mtu 64kb drop flowid :1",
     )
     assert (made.policer.rate, made.policer.burst, made.rate) == ("10mbit", "102400B", "1gbit")
+
+
+@pytest.mark.parametrize(
+    ("options", "fields"),
+    [
+        (
+            "bw 10Mbit/s delay 50ms plr 0.01 queue 50KBytes",
+            {"rate": "10mbit", "delay": "50ms", "buffer": "51200B"},
+        ),
+        # Without a unit: bits, ms, slots; 50 slots are usual.
+        ("bw 1000000 delay 7 queue 100", {"rate": "1mbit", "delay": "7ms", "buffer": "100packets"}),
+        ("bw 60KByte/s", {"rate": "480kbit", "buffer": "50packets"}),
+        ("bw 3MBytes/s queue 3000B", {"rate": "24mbit", "buffer": "3000B"}),
+        ("bandwidth 10MBit/s mask dst-ip 0xff proto 6 buckets 9", {"rate": "10mbit"}),
+        ("bw 0 noerror", {"rate": "1gbit"}),
+    ],
+)
+def test_a_pipe_of_dummynet(options, fields):
+    made = link(f"sudo ipfw -q pipe 1 config {options}")
+    assert {key: getattr(made, key) for key in fields} == fields
+    assert made.limit_packets is None
+    assert (made.loss.p if made.loss else 0) == (0.01 if "plr" in options else 0)
+
+
+def test_rules_say_which_pipe_data_pass():
+    def rates(script):
+        each = Scenario.from_text(text.scenario([script]), source="s.toml")
+        return [one.rate for one in each.links or [each.bottleneck]]
+
+    two = "ipfw flush; ipfw pipe 1 config bw 1Mbit/s; ipfw pipe 2 config bw 2Mbit/s;"
+    assert rates(two) == ["1mbit", "2mbit"]
+    assert rates(f"{two} ipfw add 100 pipe 1 in; ipfw add 200 pipe 2 out") == ["2mbit", "1mbit"]
+    assert rates(f"{two} ipfw add pipe 2 tcp from any 80 to any") == ["2mbit"]
+    one = "dnctl pipe 1 config bw 1Mbit/s\n"
+    assert rates(f"{one} ipfw add pipe 1 ip from any to any") == ["1mbit"] * 2
+    assert rates(f"{one} ipfw add pipe 1 ip from me to any") == ["1mbit"]
+    there = "ipfw add pipe 1 ip from 10.0.0.1 to 10.0.0.2"
+    back = "ipfw add pipe 1 ip from 10.0.0.2 to 10.0.0.1"
+    assert rates(f"{one} {there}") == ["1mbit"]
+    assert rates(f"{one} {there}; {back}") == ["1mbit"] * 2
+    pf = "echo 'dummynet out proto tcp from any to any port 80 pipe 1' | sudo pfctl -f -"
+    assert rates(f"sudo pfctl -e\n{one}{pf}") == ["1mbit"]
+    # dummynet forgets what the last configuration leaves out.
+    assert rates(f"{one} dnctl pipe 1 config delay 5") == ["1gbit"]
+
+
+def test_comcast_and_pumba_run_netem():
+    made = link(
+        "comcast --device=eth0 --latency=250 --target-bw=1000 --default-bw=1000000 "
+        "--packet-loss=10% --target-port=80,22"
+    )
+    assert (made.delay, made.rate, made.loss.p) == ("250ms", "1mbit", 0.1)
+    assert link("comcast -latency 5").rate == "1gbit"
+    pumba = "docker run -it --rm gaiaadm/pumba:1.0 --random netem --duration 5m"
+    late = text.scenario([f"{pumba} delay --time 100 --jitter 20 --distribution normal db"])
+    assert "# pumba's usual correlation of 20 % has no counterpart" in late
+    assert "# pumba runs: tc qdisc add dev eth0 root netem delay 100ms 20ms 0 distri" in late
+    jitter = Scenario.from_text(late, source="s.toml").bottleneck.delay_jitter
+    assert (jitter.by, jitter.distribution) == ("20ms", "normal")
+    assert link(f"{pumba} delay -t 3000 -j 0 db").delay_jitter is None
+    assert link(f"{pumba} loss --percent 10 -- db").loss.p == 0.1
+    burst = link(f"{pumba} -i eth1 loss-gemodel -p 1 -r 20 db").loss
+    assert (burst.p, burst.r, burst.h, burst.k) == (0.01, 0.2, 0, 1)
+    assert link(f"{pumba} loss-state --p13 1 --p31 20 db").loss.r == 0.2
+    assert link(f"{pumba} rate --rate 1mbit db").rate == "1mbit"
+    assert link(f"{pumba} duplicate -p 2 db").duplicate == 0.02

@@ -63,7 +63,7 @@ def import_tc_command(
     commands: Annotated[
         list[str],
         typer.Argument(
-            help="Commands in quotes, of tc or of mahimahi's shells.", metavar="COMMAND…"
+            help="Commands in quotes: tc, mm-…, ipfw, dnctl, comcast or pumba.", metavar="COMMAND…"
         ),
     ],
     output: Annotated[
@@ -71,14 +71,15 @@ def import_tc_command(
         typer.Option("-o", "--output", help="Write this file (default: print it).", metavar="FILE"),
     ] = None,
 ) -> None:
-    """Make a scenario of the links that commands of tc or mahimahi make.
+    """Make a scenario of the links that commands of tc, mahimahi or dummynet make.
 
     Examples:
         ackclock import-tc "tc qdisc add dev eth0 root netem delay 50ms 10ms loss 1%" -o s.toml
         ackclock import-tc "mm-delay 20 mm-link up.trace down.trace --uplink-queue=infinite"
+        ackclock import-tc "ipfw pipe 1 config bw 10Mbit/s delay 50ms plr 0.01 queue 50KBytes"
 
-    netem, tbf, htb, fq_codel, codel, fq, pie, fifos and cake's rate. What has no counterpart is one
-    message. Data goes the way of the commands, or up.
+    netem, tbf, htb, fq_codel, codel, fq, pie, fifos and cake's rate; pipes of ipfw and dnctl;
+    comcast and pumba. What has no counterpart is one message. Data goes the way of the commands.
     """
     from ackclock.imports import text  # noqa: PLC0415 (only this command needs it)
 

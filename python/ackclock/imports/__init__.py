@@ -1,1 +1,1 @@
-"""Command lines of other link emulators, as scenarios: tc (netem, tbf, htb, AQMs) and mahimahi."""
+"""Command lines of other link emulators, as scenarios: tc and what runs it, mahimahi, dummynet."""

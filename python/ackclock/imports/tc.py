@@ -13,8 +13,9 @@ from ackclock.scenario.kinds import Rate, Time
 DEVICE = "1gbit"
 #: Key of a link → the words of tc that give it, where they differ.
 _WORDS = {
-    "rate": ("rate", "ceil", "bandwidth"),
-    "buffer": ("limit", "latency"),
+    "rate": ("rate", "ceil", "bandwidth", "bw"),
+    "buffer": ("limit", "latency", "queue"),
+    "loss": ("loss", "drop", "plr"),
     "limit_packets": ("limit",),
     "burst": ("burst", "buffer", "maxburst", "cburst"),
     "by": ("delay", "latency"),
@@ -290,8 +291,9 @@ def _gap(words: Words, link: Link) -> None:  # noqa: ARG001 (as the others)
 
 def _netem_rate(words: Words, link: Link) -> None:
     link.rate(words.rate_bps())
-    if words.if_number() is not None:
-        raise words.no_counterpart("a packet overhead", "lower the rate")
+    while (number := words.if_number()) is not None:
+        if float(number):
+            raise words.no_counterpart("a packet overhead", "lower the rate")
 
 
 def _jitter(words: Words, fields: dict[str, Any]) -> None:

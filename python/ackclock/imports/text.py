@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock.base.errors import AckclockError
-from ackclock.imports import mahimahi, tc
+from ackclock.imports import dummynet, mahimahi, tc, wrappers
 from ackclock.scenario.scenario import Scenario
 
 #: A line of `tc qdisc show` or `tc class show`.
@@ -16,7 +16,7 @@ _SHOWN = re.compile(
 )
 #: The largest of a scenario: Linux's own on lo is 65 483, of an MTU of 65 536.
 LOOPBACK_MSS = 65_000
-#: What tc and mahimahi say nothing of.
+#: What these commands say nothing of.
 USUAL: dict[str, Any] = {"duration": "30s", "rtt": "1ms", "flow": [{"algorithm": "cubic"}]}
 
 
@@ -35,18 +35,24 @@ def scenario(lines: list[str], directory: Path = Path()) -> str:
         raise AckclockError(
             'no command; give one like "tc qdisc add dev eth0 root netem delay 50ms"'
         )
+    ran = commands
     if commands[0].startswith("mm-"):
         fields, notes = mahimahi.scenario(" ".join(commands))
         for link in fields["link"]:
             if "trace" in link:
                 link["trace"] = os.path.relpath(link["trace"], directory)
+    elif any(dummynet.IS.fullmatch(each) for each in commands):
+        fields, notes = dummynet.scenario(commands)
     else:
-        links, notes = tc.links(commands)
+        runs: list[str] = []
+        ran = [run for each in commands if (run := wrappers.as_tc(each, runs))]
+        links, notes = tc.links(ran)
+        notes[:0] = runs
         fields = _joined(links, notes)
     try:
         made = Scenario.parse(USUAL | fields)
     except AckclockError as error:
-        raise tc.in_its_words(error, commands) from None
+        raise tc.in_its_words(error, ran) from None
     about = [f"# {each}" for each in [*commands, *notes]]
     return "\n".join([*about, made.to_toml()])
 
