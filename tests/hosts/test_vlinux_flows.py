@@ -217,6 +217,29 @@ def test_without_tail_loss_probes():
     assert equal_packets(each)["timeouts"][0] == 1
 
 
+#: Flows whose windows stay as they are while idle or little used.
+KEPT_WINDOWS = {
+    "requests": [
+        {"algorithm": "reno", "writes": [{"size": "300kB", "pause": "1s"}]},
+        {"writes": [{"size": "150kB", "pause": "500ms"}], "start": "100ms"},
+    ],
+    "beside one that begins again": [
+        {"writes": [{"size": "300kB", "every": "900ms"}]},
+        {"writes": [{"size": "300kB", "every": "900ms"}], "slow_start_after_idle": True},
+    ],
+    "little used": [
+        {"writes": [{"size": "2MB"}, {"at": "2s", "size": "5792B", "every": "40ms"}, {"at": "5s"}]},
+        {"algorithm": "bbr", "writes": [{"size": "1MB"}, {"at": "4s"}], "start": "1s"},
+    ],
+}
+
+
+@pytest.mark.parametrize("name", KEPT_WINDOWS)
+def test_without_slow_start_after_idle(name):
+    """The same packets: a window is what it was before the pause."""
+    equal_behind({"buffer": "80packets"}, {"slow_start_after_idle": False}, KEPT_WINDOWS[name])
+
+
 #: Algorithms and the highest rates of pacing, below, at and above what the link lets them have.
 PACED = {
     "beside a flow that does not pace": [("cubic", "20mbit"), ("cubic", None)],

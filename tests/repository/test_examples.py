@@ -19,6 +19,13 @@ def test_example(path):
     assert (result.flows["delivered_bytes"] > 0).all()
 
 
+def test_after_idle():
+    """From 10 packets 208 take five round trips, with the last window one and 25 ms."""
+    flows = run(Scenario.from_toml(ROOT / "examples" / "after_idle.toml")).flows
+    requests = flows["delivered_bytes"] / (208 * 1448)
+    assert requests.to_list() == [1 + 120 // (3 + 0.5), 1 + 120 // (3 + 0.125)]
+
+
 def test_readers():
     """Bulk: an ACK for two segments (RFC 1122, 4.2.3.2); at once: for the end of a burst, too."""
     parts: list[pl.DataFrame] = []

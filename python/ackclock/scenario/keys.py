@@ -180,6 +180,11 @@ class Flow(Model):
         "Linux), 12 bytes of each header. Without them SACK has room for a fourth "
         "block.",
     )
+    slow_start_after_idle: Annotated[bool, Strict()] = Field(
+        True,
+        description="Whether its window shrinks when it has not been used for a timeout (RFC "
+        "2861; `tcp_slow_start_after_idle`).",
+    )
     initial_ssthresh_packets: Annotated[int, Integer(2, 2_147_483_647)] | None = Field(
         None,
         description="ssthresh at the start, as from a route's cached metric (default: no limit).",
@@ -328,6 +333,11 @@ class Session(Model):
         description="Whether both hosts send timestamps (RFC 7323; `tcp_timestamps` of today's "
         "Linux), 12 bytes of each header. Without them SACK has room for a fourth "
         "block.",
+    )
+    slow_start_after_idle: Annotated[bool, Strict()] = Field(
+        True,
+        description="Whether its window shrinks when it has not been used for a timeout (RFC "
+        "2861; `tcp_slow_start_after_idle`).",
     )
     initial_ssthresh_packets: Annotated[int, Integer(2, 2_147_483_647)] | None = Field(
         None,

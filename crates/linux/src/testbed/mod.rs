@@ -283,6 +283,7 @@ pub fn check(
         ("rack", |flow| flow.rack),
         ("tlp", |flow| flow.tlp),
         ("timestamps", |flow| flow.timestamps),
+        ("slow_start_after_idle", |flow| flow.slow_start_after_idle),
     ] {
         if let Some(flow) = scenario.flows.iter().position(|flow| !is_on(flow)) {
             let fix = "flows on the kernel share one; leave it out, or use the simulator or vlinux";

@@ -23,6 +23,7 @@ fn switches(scenario: &Scenario, flow: &scenario::Flow, long_way: bool) -> Switc
         rack: flow.rack,
         tlp: flow.tlp,
         timestamps: flow.timestamps,
+        slow_start_after_idle: flow.slow_start_after_idle,
         receive_buffer: flow.receive_buffer(scenario.mss_of(flow).into()),
         segments_per_ack: (flow.delayed_ack_segments).unwrap_or(scenario.delayed_ack_segments),
         reads: match flow.reads.unwrap_or(scenario.reads) {

@@ -141,6 +141,12 @@ pub struct Flow {
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     #[schemars(extend("default" = true))]
     pub timestamps: bool,
+    /// Whether its window shrinks when it has not been used for a timeout (RFC 2861;
+    /// `tcp_slow_start_after_idle`).
+    // JSON leaves out `true`.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    #[schemars(extend("default" = true))]
+    pub slow_start_after_idle: bool,
     /// ssthresh at the start, as from a route's cached metric (default: no limit).
     #[schemars(range(min = 2, max = ackclock_host::TCP_INFINITE_SSTHRESH))]
     pub initial_ssthresh_packets: Option<u32>,
@@ -372,6 +378,7 @@ impl Flow {
             rack: true,
             tlp: true,
             timestamps: true,
+            slow_start_after_idle: true,
             initial_ssthresh_packets: None,
             ecn: EcnMode::Off,
             delayed_ack_segments: None,

@@ -84,6 +84,7 @@ impl Scenario {
             ("rack", !flow.rack),
             ("tlp", !flow.tlp),
             ("timestamps", !flow.timestamps),
+            ("slow_start_after_idle", !flow.slow_start_after_idle),
             (
                 "send_buffer_bytes",
                 is_udp && flow.send_buffer_bytes.is_some(),

@@ -78,6 +78,8 @@ pub struct Switches {
     pub tlp: bool,
     /// Whether both ends send timestamps (`tcp_timestamps`).
     pub timestamps: bool,
+    /// Whether an idle window shrinks (`tcp_slow_start_after_idle`).
+    pub slow_start_after_idle: bool,
     /// The receiver's buffer, whose room is the window; `None`: the window is that of `FlowLimits`.
     pub receive_buffer: Option<ReceiveBuffer>,
     /// Data segments per delayed ACK.
@@ -218,6 +220,7 @@ impl Switches {
             rack: true,
             tlp: true,
             timestamps: true,
+            slow_start_after_idle: true,
             receive_buffer: None,
             segments_per_ack: 2,
             reads: Reads::AtOnce,

@@ -236,7 +236,12 @@ impl Sender {
             pacer,
             bursts,
             queue,
-            validation: Validation::new(kernel.validates, switches.tso, initial_cwnd),
+            validation: Validation::new(
+                kernel.validates,
+                switches.tso,
+                initial_cwnd,
+                switches.slow_start_after_idle,
+            ),
             limits,
             rexmit: Rexmit::None,
             long_way: switches.long_way,

@@ -30,6 +30,8 @@ pub(super) struct Validation {
     validates: Validates,
     tso: bool,
     initial_cwnd: u16,
+    /// `tcp_slow_start_after_idle`
+    decays: bool,
     /// An idle window restarts when the application writes, not when data leaves.
     by_writes: bool,
     /// `cwnd_usage_seq`: the end of the window that `max_packets_out` and `is_cwnd_limited`
@@ -39,11 +41,12 @@ pub(super) struct Validation {
 }
 
 impl Validation {
-    pub(super) fn new(validates: Validates, tso: bool, initial_cwnd: u32) -> Self {
+    pub(super) fn new(validates: Validates, tso: bool, initial_cwnd: u32, decays: bool) -> Self {
         Self {
             validates,
             tso,
             initial_cwnd: initial_cwnd as u16,
+            decays,
             by_writes: false,
             usage_end: 0,
             sent_in_this_turn: 0,
@@ -85,7 +88,7 @@ impl Validation {
         }
         host.set_cwnd_used(tp.snd_cwnd_used.max(tp.packets_out));
         let unused = host.jiffies().wrapping_sub(host.tp().snd_cwnd_stamp);
-        if u64::from(unused) >= host.rto() && !host.has_cong_control() {
+        if u64::from(unused) >= host.rto() && self.decays && !host.has_cong_control() {
             self.application_limited(host);
         }
     }
@@ -157,7 +160,7 @@ impl Validation {
     }
 
     fn restart(&self, host: &mut Host) {
-        if host.has_cong_control() {
+        if host.has_cong_control() || !self.decays {
             return;
         }
         let rto = host.rto();
@@ -189,7 +192,7 @@ mod tests {
     const CONTROLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/witness_control.c");
 
     fn validation(profile: Profile, tso: bool) -> Validation {
-        Validation::new(Kernel::of(profile).validates, tso, 10)
+        Validation::new(Kernel::of(profile).validates, tso, 10, true)
     }
 
     fn usage(host: &Host) -> (u8, u32, u32) {
@@ -300,6 +303,21 @@ mod tests {
             validation.restart_after_idle(&mut host);
             assert_eq!(host.tp().snd_cwnd, cwnd, "once");
         }
+    }
+
+    /// Without `tcp_slow_start_after_idle` neither idleness nor little use takes anything from the window.
+    #[test]
+    fn an_unused_window_may_stay() {
+        let mut validation = Validation::new(Validates::EachTurn, true, 10, false);
+        let (mut host, mut board) = (reno(Profile::Linux6, 40), Scoreboard::new());
+        host.set_ssthresh(20);
+        host.note_sent();
+        host.clock(99 * S);
+        validation.restart_after_idle(&mut host);
+        board.send(host.counts(), 99 * S, 1, false);
+        validation.on_sent(1);
+        validation.end_of_turn(&mut host, &board, false);
+        assert_eq!((host.tp().snd_cwnd, host.tp().snd_ssthresh), (40, 20));
     }
 
     /// `tcp_slow_start_after_idle_check`

@@ -65,6 +65,7 @@ _SWITCHES = {
     "rack": "tcp_recovery",
     "tlp": "tcp_early_retrans",
     "timestamps": "tcp_timestamps",
+    "slow_start_after_idle": "tcp_slow_start_after_idle",
 }
 #: Bytes of the option with timestamps, padded.
 _STAMPS_BYTES = 12
