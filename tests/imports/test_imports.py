@@ -129,6 +129,14 @@ def test_red_idles_at_its_bandwidth_unless_it_lies_below_another():
         ("tc qdisc add dev a root codel target 0", 'target 0": target: choose from 1us'),
         ("tc qdisc add dev eth0 root netem delay", "a word is missing at its end"),
         ("tc qdisc add dev eth0 root sfq perturb 10", "sfq has no counterpart .* fq_codel"),
+        ("tc qdisc add dev eth0 root hfsc default 1", "hfsc has no counterpart .* write htb"),
+        ("tc qdisc add dev eth0 root sfb", "sfb has no counterpart .*; netem, tbf, .* have"),
+        ("tc qdisc add dev a root cake bandwith 20mbit", "cake's bandwith has no counterpart"),
+        (
+            "tc qdisc add dev a root handle 1: prio; "
+            + "; ".join(f"tc qdisc add dev a parent 1:{band} netem" for band in "13"),
+            "the queue of band 1 is given, too; give that of one band",
+        ),
         ("tc qdisc add dev eth0 root tbf rate 1mbit", "tbf needs a rate and a burst"),
         ("tc filter add dev eth0 protocol ip", "filters choose classes"),
         ("tc qdisc del dev eth0 root", "no command makes a queue; give one like"),
@@ -138,7 +146,10 @@ def test_red_idles_at_its_bandwidth_unless_it_lies_below_another():
             "a, b, c: give the commands of two devices at most",
         ),
         ("tc filter add dev a parent ffff: police rate 1mbit drop", "police needs a rate and a"),
-        ("tc qdisc add dev a root netem rate 1mbit; tc qdisc add dev b root netem rate 0", "rate"),
+        (
+            "tc qdisc add dev a root netem rate 1mbit; tc qdisc add dev b root netem rate 9",
+            'rate 9": rate',
+        ),
         ("mm-delay soon mm-link a b", '"soon" is no number'),
         ("mm-link a", "mm-link takes two traces"),
         ("mm-link a b --uplink-queue=drophead", "the queue drophead has no counterpart"),
@@ -224,7 +235,7 @@ def test_a_queue_of_each_direction_at_home():
     """
     assert link(script).rate == "18mbit"
     both = text.scenario([script, "tc qdisc add dev eth0 root cake bandwidth 2mbit ack-filter"])
-    assert "# cake's overheads, ACK filter and autorate have no counterpart" in both
+    assert "# left out, without counterpart: cake's ack-filter" in both
     each = Scenario.from_text(both, source="s.toml")
     assert [one.rate for one in each.links] == ["2mbit", "18mbit"]
 
@@ -240,6 +251,18 @@ def test_what_tc_shows():
     assert (made.queue.kind, made.queue.interval) == ("fq_codel", "100ms")
     late = link("qdisc netem 8001: root refcnt 2 limit 1000 delay 100.0ms  10.0ms loss 1%")
     assert (late.delay, late.delay_jitter.by, late.loss.p) == ("100ms", "10ms", 0.01)
+    # A machine with no queue of its own: of lo, and of a device with several transmit queues.
+    usual = link(
+        "qdisc noqueue 0: dev lo root refcnt 2\n"
+        "qdisc mq 0: dev eth0 root\n"
+        "qdisc fq_codel 0: dev eth0 parent :2 limit 10240p flows 1024 quantum 1514 target 5ms "
+        "interval 100ms memory_limit 32Mb ecn drop_batch 64\n"
+        "qdisc fq_codel 0: dev eth0 parent :1 limit 10240p flows 1024 quantum 1514 target 5ms "
+        "interval 100ms memory_limit 32Mb ecn drop_batch 64"
+    )
+    assert (usual.queue.kind, usual.buffer) == ("fq_codel", "10240packets")
+    fast = "qdisc pfifo_fast 0: dev a root refcnt 2 bands 3 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1"
+    assert link(fast).buffer == "1000packets"
     htb = link(
         "qdisc htb 1: root refcnt 2 r2q 10 default 0x10 direct_packets_stat 0 direct_qlen 1000\n"
         "class htb 1:10 root prio 0 rate 5Mbit ceil 5Mbit burst 1600b cburst 1600b"
@@ -259,6 +282,47 @@ def test_a_device_of_data_and_one_of_acks():
     loop = Scenario.from_text(made, source="s.toml").replace(duration="1s")
     assert loop.mss == 65_000, "its MTU is 65 536"
     assert run(loop).flows["min_rtt_us"].item() == pytest.approx(101_000, abs=300)
+
+
+def test_what_is_left_out_is_a_comment():
+    tbf = "tbf rate 10mbit burst 15kb latency 50ms"
+    overhead = "# overheads of packets and cells are left out: lower the rate by their share"
+    for words in (f"{tbf} overhead 20 linklayer atm", f"stab overhead 24 mtu 2048 {tbf}"):
+        made = text.scenario([f"tc qdisc add dev a root handle 1: {words}"])
+        assert overhead in made
+        assert Scenario.from_text(made, source="s.toml").bottleneck.burst == "15360B"
+    assert overhead not in text.scenario([f"tc qdisc add dev a root {tbf} mpu 64 mtu 1540"])
+    peak = text.scenario([f"tc qdisc add dev a root {tbf} peakrate 20mbit mtu 1540"])
+    assert "# tbf's peakrate is left out: here what the burst holds leaves at once" in peak
+    cake = text.scenario(
+        ["tc qdisc add dev a root cake bandwidth 20mbit overhead 44 mpu 84 pppoe-ptm satellite nat"]
+    )
+    assert "# left out, without counterpart: cake's overhead 44, pppoe-ptm" in cake
+    queue = Scenario.from_text(cake, source="s.toml").bottleneck.queue
+    assert (queue.interval, queue.target, queue.ecn) == ("1s", "50ms", True)
+
+
+def test_a_band_is_the_queue_of_all():
+    made = link(
+        "tc qdisc add dev a root handle 1: prio priomap 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2",
+        "tc qdisc add dev a parent 1:3 handle 30: netem delay 200ms rate 0bit",
+    )
+    assert (made.delay, made.rate) == ("200ms", "1gbit")
+
+
+@pytest.mark.parametrize(
+    ("fifo", "buffer"),
+    [
+        ("pfifo", "1000packets"),
+        ("pfifo limit 100", "100packets"),
+        ("bfifo", "1514000B"),
+        ("bfifo limit 100kb", "102400B"),
+        ("pfifo_fast", "1000packets"),
+    ],
+)
+def test_fifos(fifo, buffer):
+    """Usual limits: 1000 packets, as long as the queue of a device, or 1000 of 1514 bytes."""
+    assert link(f"tc qdisc add dev a root {fifo}").buffer == buffer
 
 
 def test_a_policer():

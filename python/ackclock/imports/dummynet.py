@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ackclock.base.errors import AckclockError
-from ackclock.imports.tc import DEVICE
+from ackclock.imports.link import DEVICE
 from ackclock.imports.words import Words
 from ackclock.scenario.kinds import Rate
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ackclock.base.errors import AckclockError
-from ackclock.imports.tc import DEVICE
+from ackclock.imports.link import DEVICE
 
 #: Options of mm-link that draw or write, and change no packet.
 _SILENT = re.compile(r"--(meter-\w+(-delay)?|(up|down)link-log=.*|once)")

@@ -1,16 +1,16 @@
 """`tc qdisc add …` as a scenario: netem, tbf, htb, and the queues below them."""
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ackclock.base.errors import AckclockError
+from ackclock.imports.link import DEVICE, SIZES, Link
+from ackclock.imports.queues import QUEUES, options
 from ackclock.imports.words import Words
 from ackclock.scenario.kinds import Rate, Time
 
-#: Rate of a device of which tc sets none.
-DEVICE = "1gbit"
 #: Key of a link → the words of tc that give it, where they differ.
 _WORDS = {
     "rate": ("rate", "ceil", "bandwidth", "bw"),
@@ -28,25 +28,6 @@ _WORDS = {
     "beta_16ths_hz": ("beta",),
     "flow_limit_packets": ("flow_limit",),
 }
-#: FQ-CoDel's queues.
-FLOWS = 1024
-
-COUNTED = "tc counts 14 bytes of Ethernet header of each packet, and this link none"
-
-
-@dataclass
-class Link:
-    """What the commands say of a device."""
-
-    fields: dict[str, Any] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    #: Whether the queue that is read lies below another one.
-    below: bool = False
-
-    def rate(self, bps: int) -> None:
-        self.fields["rate"] = Rate(0, 0).written(bps)
-        if COUNTED not in self.notes:
-            self.notes.append(COUNTED)
 
 
 def links(commands: list[str]) -> tuple[dict[str, dict[str, Any]], list[str]]:
@@ -59,11 +40,11 @@ def links(commands: list[str]) -> tuple[dict[str, dict[str, Any]], list[str]]:
         words = Words(text.strip(), text.split())
         if what := _head(words):
             devices.setdefault(_device(words), []).append((what, words))
-    # An ingress alone hands its packets to an ifb.
+    # An ingress alone hands its packets to an ifb; lo has a noqueue.
     queues = {
         device: each
         for device, each in devices.items()
-        if any("ingress" not in words.left for _, words in each)
+        if any(not {"ingress", "noqueue"} & set(words.left) for _, words in each)
     }
     made = {device: _of_device(each) for device, each in queues.items()}
     notes = [note for link in made.values() for note in link.notes]
@@ -79,9 +60,11 @@ def _of_device(commands: list[tuple[str, Words]]) -> Link:
         if what == "filter":
             _police(words, link)
             continue
-        place = _place(words)
+        parent = words.left[1] if link.below else ""
+        place = _place(words, link)
         if place == "ingress":
             continue
+        _band(words, link, parent)
         if what == "class":
             classes[place] = _class(words, link)
             continue
@@ -89,11 +72,15 @@ def _of_device(commands: list[tuple[str, Words]]) -> Link:
         if kind == "htb":
             default = _htb(words)
             continue
+        if kind in ("prio", "mq"):
+            link.bands |= {place: ""} if kind == "prio" else {}
+            link.notes.append(f"{kind} is left out: here all flows pass one queue")
+            continue
         if kind == "dualpi2":
             raise words.refused('dualpi2 is not read; write queue = "dualpi2" in [bottleneck]')
         if kind not in _QDISCS:
-            near = "; fq_codel is nearest" if kind in ("sfq", "drr", "qfq") else ""
-            raise words.refused(f"{kind} has no counterpart in a scenario{near}")
+            near = _NEAREST.get(kind, "netem, tbf, htb, cake, fq, red, AQMs and fifos have")
+            raise words.refused(f"{kind} has no counterpart in a scenario; {near}")
         _QDISCS[kind](words, link)
     _choose(classes, default)
     fields = link.fields
@@ -135,7 +122,7 @@ def _head(words: Words) -> str:
     if "mirred" in words.left:  # to an ifb, whose queue is that of what comes to the device
         return ""
     if word == "filter" and action == "add" and "police" not in words.left:
-        raise words.refused("filters choose classes; leave them out, and all but one class")
+        raise words.refused("filters choose classes; leave them out, and all but one class or band")
     if word not in ("qdisc", "class", "filter"):
         raise words.refused('write commands like "tc qdisc add dev eth0 root netem delay 50ms"')
     if action in ("del", "delete", "show", "list", "ls"):
@@ -151,16 +138,29 @@ def _device(words: Words) -> str:
     return words.next()
 
 
-def _place(words: Words) -> str:
-    """What stands before the kind: root or a parent, and the own class, or "ingress"."""
+def _place(words: Words, link: Link) -> str:
+    """What stands before the kind: root or a parent, and the own class or handle, or "ingress"."""
     own = ""
-    while words and words.left[0] in ("root", "parent", "handle", "classid", "ingress"):
+    while words and words.left[0] in ("root", "parent", "handle", "classid", "ingress", "stab"):
         word = words.next()
         own = word if word == "ingress" else own
-        if word not in ("root", "ingress"):
+        if word == "stab":
+            while words.left[:1] and words.left[0] in (*SIZES, "mtu", "tsize"):
+                link.left_out(words, words.next())
+        elif word not in ("root", "ingress"):
             value = words.next()
-            own = value if word == "classid" else own
+            own = value if word in ("classid", "handle") else own
     return own
+
+
+def _band(words: Words, link: Link, parent: str) -> None:
+    """Notes of which band of a prio a queue is."""
+    handle, _, band = parent.partition(":")
+    read = link.bands.get(f"{handle}:")
+    if read and read != band:
+        raise words.refused(f"the queue of band {read} is given, too; give that of one band")
+    if read == "":
+        link.bands[f"{handle}:"] = band
 
 
 def _police(words: Words, link: Link) -> None:
@@ -174,7 +174,9 @@ def _police(words: Words, link: Link) -> None:
             policer["rate"] = Rate(0, 0).written(words.rate_bps())
         elif word in ("burst", "buffer", "maxburst"):
             policer["burst"] = f"{words.bytes()}B"
-        elif word in ("mtu", "mpu", "overhead", "flowid", "index"):
+        elif word in SIZES:
+            link.left_out(words, word)
+        elif word in ("mtu", "flowid", "index"):
             words.next()
         elif word not in ("drop", "action", "conform-exceed", "classid"):
             raise words.no_counterpart(f"police's {word}", "leave it out")
@@ -206,7 +208,9 @@ def _class(words: Words, link: Link) -> Callable[[], None]:
             options[word] = words.rate_bps()
         elif word in ("burst", "cburst"):
             options[word] = words.bytes()
-        elif word in ("prio", "quantum", "mtu", "mpu", "overhead"):
+        elif word in SIZES:
+            link.left_out(words, word)
+        elif word in ("prio", "quantum", "mtu"):
             words.next()
         else:
             raise words.refused(f'"{word}" is no option of a class of htb')
@@ -290,7 +294,8 @@ def _gap(words: Words, link: Link) -> None:  # noqa: ARG001 (as the others)
 
 
 def _netem_rate(words: Words, link: Link) -> None:
-    link.rate(words.rate_bps())
+    if bps := words.rate_bps():  # 0: no limit
+        link.rate(bps)
     while (number := words.if_number()) is not None:
         if float(number):
             raise words.no_counterpart("a packet overhead", "lower the rate")
@@ -377,200 +382,27 @@ _NETEM: dict[str, Callable[[Words, Link], Any]] = {
 
 
 def _tbf(words: Words, link: Link) -> None:
-    rate = burst = limit = latency_ns = None
-    while words:
-        match word := words.next():
-            case "rate":
-                rate = words.rate_bps()
-            case "burst" | "buffer" | "maxburst":
-                burst = words.bytes()
-            case "limit":
-                limit = words.bytes()
-            case "latency":
-                latency_ns = words.time_ns()
-            case "mpu" | "overhead" | "linklayer":
-                words.next()
-            case _:
-                raise words.no_counterpart(f"tbf's {word}", "leave it out")
+    kinds: dict[str, Callable[[], Any]] = dict.fromkeys(("rate", "peakrate"), words.rate_bps)
+    # mtu and minburst: the bucket of the peak rate.
+    kinds |= dict.fromkeys(("limit", "burst", "buffer", "maxburst", "mtu", "minburst"), words.bytes)
+    kinds |= {"latency": words.time_ns}
+    kinds |= {word: partial(link.left_out, words, word) for word in SIZES}
+    given = dict(options(words, kinds))
+    rate = given.get("rate")
+    burst = given.get("burst") or given.get("buffer") or given.get("maxburst")
     if rate is None or burst is None:
         raise words.refused("tbf needs a rate and a burst, like rate 10mbit burst 15kb")
-    if latency_ns is not None:
-        limit = rate * latency_ns // (8 * 10**9) + burst
+    if "peakrate" in given:
+        link.notes.append("tbf's peakrate is left out: here what the burst holds leaves at once")
+    limit = given.get("limit")
+    if "latency" in given:
+        limit = rate * given["latency"] // (8 * 10**9) + burst
     link.rate(rate)
     link.fields["burst"] = f"{burst}B"
     if limit is not None:
         link.fields["buffer"] = f"{limit}B"
 
 
-def _options(words: Words, kinds: dict[str, Callable[[], Any]]) -> Iterator[tuple[str, Any]]:
-    """Each option of a qdisc and its value, None of a word alone."""
-    while words:
-        word = words.next()
-        if word not in kinds:
-            raise words.no_counterpart(word, "leave it out")
-        yield word, kinds[word]()
-
-
-#: Options of CoDel and PIE → keys.
-_KEYS = {
-    "target": "target",
-    "interval": "interval",
-    "tupdate": "update",
-    "quantum": "quantum",
-    "alpha": "alpha_16ths_hz",
-    "beta": "beta_16ths_hz",
-    "ecn": "ecn",
-    "noecn": "ecn",
-}
-
-
-def _queue(kind: str, limit: int, *, ecn: bool) -> Callable[[Words, Link], None]:
-    """A queue discipline with CoDel's or PIE's options."""
-
-    def read(words: Words, link: Link) -> None:
-        queue: dict[str, Any] = {"kind": kind, "ecn": ecn}
-
-        def time() -> Any:
-            return Time(0, 0).written(words.time_ns())
-
-        kinds: dict[str, Callable[[], Any]] = dict.fromkeys(("target", "interval", "tupdate"), time)
-        kinds |= {"limit": words.integer, "ecn": lambda: True, "noecn": lambda: False}
-        if kind == "fq_codel":
-            kinds |= {"quantum": lambda: f"{words.bytes()}B", "memory_limit": words.bytes}
-            kinds |= dict.fromkeys(("flows", "drop_batch"), words.integer)
-        if kind == "pie":
-            kinds |= dict.fromkeys(("alpha", "beta"), words.integer)
-        packets = limit
-        for word, value in _options(words, kinds):
-            if word in _KEYS:
-                queue[_KEYS[word]] = value
-            elif word == "limit":
-                packets = value
-            elif word == "flows" and value != FLOWS:
-                raise words.no_counterpart(f"flows {value}", f"leave it out: {FLOWS}")
-        link.fields |= {"queue": queue, "buffer": f"{packets}packets"}
-
-    return read
-
-
-def _red(words: Words, link: Link) -> None:
-    """RED, with what tc computes of what it is not told."""
-    kinds: dict[str, Callable[[], Any]] = dict.fromkeys(
-        ("limit", "min", "max", "avpkt"), words.bytes
-    )
-    kinds |= {"burst": words.integer, "bandwidth": words.rate_bps}
-    kinds |= {"probability": words.share}
-    kinds |= dict.fromkeys(("ecn", "adaptive", "harddrop", "nodrop"), lambda: True)
-    given = dict(_options(words, kinds))
-    limit, packet = given.get("limit"), given.get("avpkt")
-    if not limit or not packet:
-        raise words.refused("red needs a limit and an avpkt, like limit 400kb avpkt 1000")
-    for word in ("harddrop", "nodrop"):
-        if word in given and "ecn" in given:
-            raise words.no_counterpart(f"red's {word}", "leave it out: ecn marks above max too")
-    # Thresholds and burst as of Floyd's "Setting Parameters", where tc is not told them.
-    most = given.get("max") or (3 * given["min"] if given.get("min") else limit // 4)
-    least = given.get("min") or most // 3
-    burst = given.get("burst") or (2 * least + most) // (3 * packet)
-    queue: dict[str, Any] = {"kind": "red", "min": f"{least}B", "max": f"{most}B"}
-    queue |= {"max_p": given.get("probability", 0.02)}
-    queue |= {"weight_log2": _weight_log2(words, least, burst, packet)}
-    queue |= {word: True for word in ("ecn", "adaptive") if word in given}
-    if not link.below:
-        idle_ns = 8 * 10**9 * packet // (given.get("bandwidth") or 10**7)
-        queue |= {"idle_packet": Time(0, 0).written(idle_ns)}
-    link.fields |= {"queue": queue, "buffer": f"{limit}B"}
-
-
-def _weight_log2(words: Words, least: int, burst: int, packet: int) -> int:
-    """The weight 1/2ⁿ with which a burst into an empty queue brings the average to `least`.
-
-    From Floyd and Jacobson (1993), section 4: burst + 1 − least ≤ (1 − (1 − w)ᵇᵘʳˢᵗ) / w, in
-    packets; tc takes the largest w that does.
-    """
-    room = burst + 1 - least / packet
-    if room < 1:
-        raise words.refused(f"burst {burst} is below min; write burst {least // packet + 1}")
-    for log2 in range(1, 32):
-        if room <= (1 - (1 - 2.0**-log2) ** burst) * 2**log2:
-            return log2
-    raise words.refused(f"burst {burst} is too large; write a smaller one")
-
-
-def _fq(words: Words, link: Link) -> None:
-    queue: dict[str, Any] = {"kind": "fq"}
-    kinds: dict[str, Callable[[], Any]] = dict.fromkeys(
-        ("limit", "flow_limit", "buckets"), words.integer
-    )
-    kinds |= dict.fromkeys(("quantum", "initial_quantum"), words.bytes)
-    kinds |= {"ce_threshold": words.time_ns, "pacing": lambda: None, "nopacing": lambda: None}
-    kinds["maxrate"] = words.rate_bps
-    packets = 10_000
-    for word, value in _options(words, kinds):
-        match word:
-            case "limit":
-                packets = value
-            case "flow_limit":
-                queue["flow_limit_packets"] = value
-            case "quantum" | "initial_quantum":
-                queue[word] = f"{value}B"
-            case "ce_threshold":
-                queue[word] = Time(0, 0).written(value)
-            case "pacing":
-                link.notes.append("fq paces the host's own flows: write pacing = true")
-            case "maxrate":
-                limit = Rate(0, 0).written(value)
-                link.notes.append(
-                    f"fq holds each flow at {limit} with headers: write max_pacing_rate in [[flow]]"
-                )
-    link.fields |= {"queue": queue, "buffer": f"{packets}packets"}
-
-
-def _fifo(unit: str) -> Callable[[Words, Link], None]:
-    def read(words: Words, link: Link) -> None:
-        limit = words.bytes if unit == "B" else words.integer
-        for _, value in _options(words, {"limit": limit}):
-            link.fields["buffer"] = f"{value}{unit}"
-
-    return read
-
-
-def _cake(words: Words, link: Link) -> None:
-    """Its rate, and FQ-CoDel with its target."""
-    queue: dict[str, Any] = {"kind": "fq_codel"}
-    rtt_ns, silent = 100 * 10**6, False
-    named = {"lan": 1, "metro": 10, "regional": 30, "internet": 100, "oceanic": 300}
-    while words:
-        match word := words.next():
-            case "bandwidth":
-                link.rate(words.rate_bps())
-            case "rtt":
-                rtt_ns = words.time_ns()
-            case "memlimit" | "overhead" | "mpu":
-                words.next()
-                silent |= word == "overhead"
-            case _ if word in named:
-                rtt_ns = named[word] * 10**6
-            case "ack-filter" | "ack-filter-aggressive" | "autorate-ingress" | "docsis" | "atm":
-                silent = True
-    queue |= {"interval": Time(0, 0).written(rtt_ns)}
-    queue |= {"target": Time(0, 0).written(max(rtt_ns // 20, 10_000))}
-    link.fields |= {"queue": queue, "buffer": "10240packets"}
-    if silent:
-        link.notes.append("cake's overheads, ACK filter and autorate have no counterpart")
-    link.notes.append("cake's own queue has no counterpart: FQ-CoDel with its target is nearest")
-
-
-_QDISCS: dict[str, Callable[[Words, Link], None]] = {
-    "netem": _netem,
-    "tbf": _tbf,
-    "cake": _cake,
-    "codel": _queue("codel", 1_000, ecn=False),
-    "fq_codel": _queue("fq_codel", 10_240, ecn=True),
-    "pie": _queue("pie", 1_000, ecn=False),
-    "red": _red,
-    "fq": _fq,
-    "pfifo": _fifo("packets"),
-    "bfifo": _fifo("B"),
-    "pfifo_fast": _fifo("packets"),
-}
+_NEAREST = dict.fromkeys(("sfq", "drr", "qfq", "hhf", "fq_pie"), "fq_codel is nearest")
+_NEAREST["hfsc"] = "write htb, with its upper limit as rate"
+_QDISCS: dict[str, Callable[[Words, Link], None]] = {"netem": _netem, "tbf": _tbf} | QUEUES

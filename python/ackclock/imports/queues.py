@@ -1,0 +1,204 @@
+"""Queue disciplines of tc: AQMs, fair queues, cake and fifos."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ackclock.imports.link import Link
+from ackclock.imports.words import Words
+from ackclock.scenario.kinds import Rate, Time
+
+#: FQ-CoDel's queues.
+FLOWS = 1024
+
+
+def options(words: Words, kinds: dict[str, Callable[[], Any]]) -> Iterator[tuple[str, Any]]:
+    """Each option of a qdisc and its value, None of a word alone."""
+    while words:
+        word = words.next()
+        if word not in kinds:
+            raise words.no_counterpart(word, "leave it out")
+        yield word, kinds[word]()
+
+
+#: Options of CoDel and PIE → keys.
+_KEYS = {
+    "target": "target",
+    "interval": "interval",
+    "tupdate": "update",
+    "quantum": "quantum",
+    "alpha": "alpha_16ths_hz",
+    "beta": "beta_16ths_hz",
+    "ecn": "ecn",
+    "noecn": "ecn",
+}
+
+
+def _queue(kind: str, limit: int, *, ecn: bool) -> Callable[[Words, Link], None]:
+    """A queue discipline with CoDel's or PIE's options."""
+
+    def read(words: Words, link: Link) -> None:
+        queue: dict[str, Any] = {"kind": kind, "ecn": ecn}
+
+        def time() -> Any:
+            return Time(0, 0).written(words.time_ns())
+
+        kinds: dict[str, Callable[[], Any]] = dict.fromkeys(("target", "interval", "tupdate"), time)
+        kinds |= {"limit": words.integer, "ecn": lambda: True, "noecn": lambda: False}
+        if kind == "fq_codel":
+            kinds |= {"quantum": lambda: f"{words.bytes()}B", "memory_limit": words.bytes}
+            kinds |= dict.fromkeys(("flows", "drop_batch"), words.integer)
+        if kind == "pie":
+            kinds |= dict.fromkeys(("alpha", "beta"), words.integer)
+        packets = limit
+        for word, value in options(words, kinds):
+            if word in _KEYS:
+                queue[_KEYS[word]] = value
+            elif word == "limit":
+                packets = value
+            elif word == "flows" and value != FLOWS:
+                raise words.no_counterpart(f"flows {value}", f"leave it out: {FLOWS}")
+        link.fields |= {"queue": queue, "buffer": f"{packets}packets"}
+
+    return read
+
+
+def _red(words: Words, link: Link) -> None:
+    """RED, with what tc computes of what it is not told."""
+    kinds: dict[str, Callable[[], Any]] = dict.fromkeys(
+        ("limit", "min", "max", "avpkt"), words.bytes
+    )
+    kinds |= {"burst": words.integer, "bandwidth": words.rate_bps}
+    kinds |= {"probability": words.share}
+    kinds |= dict.fromkeys(("ecn", "adaptive", "harddrop", "nodrop"), lambda: True)
+    given = dict(options(words, kinds))
+    limit, packet = given.get("limit"), given.get("avpkt")
+    if not limit or not packet:
+        raise words.refused("red needs a limit and an avpkt, like limit 400kb avpkt 1000")
+    for word in ("harddrop", "nodrop"):
+        if word in given and "ecn" in given:
+            raise words.no_counterpart(f"red's {word}", "leave it out: ecn marks above max too")
+    # Thresholds and burst as of Floyd's "Setting Parameters", where tc is not told them.
+    most = given.get("max") or (3 * given["min"] if given.get("min") else limit // 4)
+    least = given.get("min") or most // 3
+    burst = given.get("burst") or (2 * least + most) // (3 * packet)
+    queue: dict[str, Any] = {"kind": "red", "min": f"{least}B", "max": f"{most}B"}
+    queue |= {"max_p": given.get("probability", 0.02)}
+    queue |= {"weight_log2": _weight_log2(words, least, burst, packet)}
+    queue |= {word: True for word in ("ecn", "adaptive") if word in given}
+    if not link.below:
+        idle_ns = 8 * 10**9 * packet // (given.get("bandwidth") or 10**7)
+        queue |= {"idle_packet": Time(0, 0).written(idle_ns)}
+    link.fields |= {"queue": queue, "buffer": f"{limit}B"}
+
+
+def _weight_log2(words: Words, least: int, burst: int, packet: int) -> int:
+    """The weight 1/2ⁿ with which a burst into an empty queue brings the average to `least`.
+
+    From Floyd and Jacobson (1993), section 4: burst + 1 − least ≤ (1 − (1 − w)ᵇᵘʳˢᵗ) / w, in
+    packets; tc takes the largest w that does.
+    """
+    room = burst + 1 - least / packet
+    if room < 1:
+        raise words.refused(f"burst {burst} is below min; write burst {least // packet + 1}")
+    for log2 in range(1, 32):
+        if room <= (1 - (1 - 2.0**-log2) ** burst) * 2**log2:
+            return log2
+    raise words.refused(f"burst {burst} is too large; write a smaller one")
+
+
+def _fq(words: Words, link: Link) -> None:
+    queue: dict[str, Any] = {"kind": "fq"}
+    kinds: dict[str, Callable[[], Any]] = dict.fromkeys(
+        ("limit", "flow_limit", "buckets"), words.integer
+    )
+    kinds |= dict.fromkeys(("quantum", "initial_quantum"), words.bytes)
+    kinds |= {"ce_threshold": words.time_ns, "pacing": lambda: None, "nopacing": lambda: None}
+    kinds["maxrate"] = words.rate_bps
+    packets = 10_000
+    for word, value in options(words, kinds):
+        match word:
+            case "limit":
+                packets = value
+            case "flow_limit":
+                queue["flow_limit_packets"] = value
+            case "quantum" | "initial_quantum":
+                queue[word] = f"{value}B"
+            case "ce_threshold":
+                queue[word] = Time(0, 0).written(value)
+            case "pacing":
+                link.notes.append("fq paces the host's own flows: write pacing = true")
+            case "maxrate":
+                limit = Rate(0, 0).written(value)
+                link.notes.append(
+                    f"fq holds each flow at {limit} with headers: write max_pacing_rate in [[flow]]"
+                )
+    link.fields |= {"queue": queue, "buffer": f"{packets}packets"}
+
+
+def _fifo(unit: str) -> Callable[[Words, Link], None]:
+    def read(words: Words, link: Link) -> None:
+        # 1000 packets are the usual txqueuelen; a fifo of bytes takes as many of its MTU.
+        link.fields["buffer"] = "1000packets" if unit == "packets" else "1514000B"
+        limit = words.bytes if unit == "B" else words.integer
+        for _, value in options(words, {"limit": limit}):
+            link.fields["buffer"] = f"{value}{unit}"
+
+    return read
+
+
+#: RTTs of cake's words, µs; its target is a 20th.
+_CAKE_RTTS_US = {"datacentre": 100, "lan": 1_000, "metro": 10_000, "regional": 30_000}
+_CAKE_RTTS_US |= {"internet": 100_000, "oceanic": 300_000, "satellite": 1_000_000}
+#: Words of its fair queues, of which FQ-CoDel has its own.
+_CAKE_QUEUES = re.compile(
+    r"besteffort|diffserv\d|precedence|flowblind|(dual-)?(src|dst)host|hosts|flows|triple-isolate"
+    r"|(no)?nat|(no)?wash|(no-)?split-gso|no-ack-filter|egress|unlimited|noatm|raw"
+)
+#: Words that change what packets take, or which there are.
+_CAKE_LEFT_OUT = re.compile(
+    r"ack-filter(-aggressive)?|autorate-ingress|ingress|atm|ptm|conservative|docsis|ethernet"
+    r"|ether-vlan|(pppoe|pppoa|bridged|ipoa)-\w+"
+)
+
+
+def _cake(words: Words, link: Link) -> None:
+    """Its rate, and FQ-CoDel with its target."""
+    queue: dict[str, Any] = {"kind": "fq_codel", "ecn": True}
+    rtt_ns = 100 * 10**6
+    left_out: list[str] = []
+    while words:
+        match word := words.next():
+            case "bandwidth":
+                link.rate(words.rate_bps())
+            case "rtt":
+                rtt_ns = words.time_ns()
+            case "memlimit" | "mpu" | "fwmark":
+                words.next()
+            case "overhead":
+                left_out.append(f"overhead {words.next()}")
+            case _ if word in _CAKE_RTTS_US:
+                rtt_ns = _CAKE_RTTS_US[word] * 1000
+            case _ if _CAKE_LEFT_OUT.fullmatch(word):
+                left_out.append(word)
+            case _ if not _CAKE_QUEUES.fullmatch(word):
+                raise words.no_counterpart(f"cake's {word}", "leave it out")
+    queue |= {"interval": Time(0, 0).written(rtt_ns)}
+    queue |= {"target": Time(0, 0).written(max(rtt_ns // 20, 10_000))}
+    link.fields |= {"queue": queue, "buffer": "10240packets"}
+    if left_out:
+        link.notes.append(f"left out, without counterpart: cake's {', '.join(left_out)}")
+    link.notes.append("cake's own queue has no counterpart: FQ-CoDel with its target is nearest")
+
+
+QUEUES: dict[str, Callable[[Words, Link], None]] = {
+    "cake": _cake,
+    "codel": _queue("codel", 1_000, ecn=False),
+    "fq_codel": _queue("fq_codel", 10_240, ecn=True),
+    "pie": _queue("pie", 1_000, ecn=False),
+    "red": _red,
+    "fq": _fq,
+    "pfifo": _fifo("packets"),
+    "bfifo": _fifo("B"),
+    "pfifo_fast": lambda words, link: words.left.clear(),  # noqa: ARG005 (its bands, as tc shows)
+}
