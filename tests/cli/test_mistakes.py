@@ -192,7 +192,7 @@ COMMANDS = {
     "run scenario.toml --rtt 20": ["rtt = 20", 'like "20ms"'],
     "run scenario.toml --attempts 2": ["--attempts 2", "add --on kernel"],
     "run scenario.toml --acks": ["--acks", "-o DIR"],
-    "run scenario.toml --algorithm cubic --algorithm reno": ["2 times", "1 flows", "give it once"],
+    "run scenario.toml --algorithm cubic --algorithm reno": ["2 times", "1 flow;", "flow.count=2"],
     "run scenario.toml --algorithm ./missing.c": ["./missing.c", "no such file"],
     "run scenario.toml -o mine": ["output directory", "mine", "choose another"],
     "run scenario.toml -o scenario.toml": ["output directory", "choose another"],

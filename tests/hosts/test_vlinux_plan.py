@@ -18,6 +18,7 @@ USUAL = {
 REFUSED = {
     "profile": {"profile": "linux-2.6.32"},
     "hz": {"hz": 250},
+    "mss": {"mss": 65_216},
     "jitter": {"jitter": "20ms"},
     "bottleneck.tick": {"bottleneck": {"rate": "20mbit", "buffer": "1bdp", "tick": "1ms"}},
     "bottleneck.burst": {

@@ -69,7 +69,7 @@ def test_full_queues_and_codel(tmp_path):
         ({"receive_buffer": "50kB"}, "receiver"),
         ({"receive_buffer": "50kB", "read_rate": "2mbit"}, "receiver"),
         ({"frames": {"size": "20kB", "every": "50ms"}}, "application"),
-        ({"send_buffer": "30kB"}, "cwnd"),  # which a capture cannot tell apart
+        ({"send_buffer": "30kB"}, "cwnd"),  # which a capture cannot tell apart, but for `flat`
     ],
 )
 def test_what_limits(flow, limit, tmp_path):
@@ -78,11 +78,27 @@ def test_what_limits(flow, limit, tmp_path):
     assert numbers["limit"] == limit
     assert numbers["limited"][limit] > 0.98
     assert numbers["limited"]["recovery"] == 0
+    assert numbers["flat"] == ("send_buffer" in flow)
     limited_s = row["receive_window_limited_us"] / 1e6
     assert told.limited_s["receiver"] == pytest.approx(limited_s, abs=0.1)
     if "receive_window" in flow:  # a window a round-trip time
         assert numbers["most_in_flight_bytes"] <= 30_000
         assert numbers["mean_in_flight_bytes"] == pytest.approx(30_000, rel=0.05)
+
+
+@pytest.mark.parametrize("algorithm", ["cubic", "bbr", "vegas"])
+def test_a_window_of_an_algorithm_is_not_flat(algorithm, tmp_path):
+    """Without losses, too: CUBIC grows, and the others probe."""
+    ((row, told),) = explained(scenario({"algorithm": algorithm}, buffer="1000packets"), tmp_path)
+    assert row["retransmitted_packets"] == 0
+    assert (told.limit, told.is_flat) == ("cwnd", False)
+
+
+def test_the_command_tells_of_a_send_buffer(tmp_path, ackclock):
+    path = tmp_path / "run.pcapng"
+    run(scenario({"algorithm": "cubic", "send_buffer": "30kB"}), pcapng=Pcapng(path))
+    said = ackclock("explain", path).stdout
+    assert "10.0.0.1:32768: as much data stays in flight, and nothing is lost" in said
 
 
 def test_where_the_data_arrives_the_sender_is_not_seen(tmp_path):

@@ -271,11 +271,11 @@ def changed(
             f"--algorithm {algorithms[0]}: the scenario has no [[flow]]; "
             f"write --set session.algorithm={algorithms[0]}"
         )
-    if len(algorithms) > 1 and len(algorithms) != flows:
-        raise AckclockError(
-            f"--algorithm is given {len(algorithms)} times, the scenario has {flows} flows; "
-            f"give it once, for every flow, or {flows} times"
-        )
+    if (given := len(algorithms)) > 1 and given != flows:
+        fix = f"flows; give it once, for every flow, or {flows} times"
+        if flows == 1:
+            fix = f"flow; give it once in each of {given} runs, or write --set flow.count={given}"
+        raise AckclockError(f"--algorithm is given {given} times, the scenario has {flows} {fix}")
     if len(algorithms) == 1:
         return scenario.assign(f"flow.algorithm={algorithms[0]}")
     return scenario.assign(

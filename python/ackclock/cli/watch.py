@@ -366,6 +366,11 @@ def explain_command(
         print_table(table, keys=2)
         if (more := len(told) - MOST_FLOWS) > 0:
             out.print(f"… and {more} more; --json has all")
+        if flat := ", ".join(each["from"] for each in told[:MOST_FLOWS] if each["flat"]):
+            out.print(
+                f"{flat}: as much data stays in flight, and nothing is lost: a small send buffer "
+                "(SO_SNDBUF) may be what looks like cwnd"
+            )
         if any(each["captured_at"] == "receiver" for each in told):
             out.print("–: captured where the data arrives; what the sender does is not seen there")
         if any(each.is_cut for each in found):

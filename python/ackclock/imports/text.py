@@ -14,8 +14,8 @@ from ackclock.scenario.scenario import Scenario
 _SHOWN = re.compile(
     r"(qdisc|class) (\w+) (\S+) (?:dev (\S+) )?(root|parent \S+) ?(?:refcnt \d+ ?)?(.*)"
 )
-#: The largest of a scenario: Linux's own on lo is 65 483, of an MTU of 65 536.
-LOOPBACK_MSS = 65_000
+#: Linux's own on lo: IP packets have at most 65 535 bytes, and headers with timestamps 52.
+LOOPBACK_MSS = 65_483
 #: What these commands say nothing of.
 USUAL: dict[str, Any] = {"duration": "30s", "rtt": "1ms", "flow": [{"algorithm": "cubic"}]}
 

@@ -41,10 +41,13 @@ ANSWERS_S = 0.001
 #: Linux puts off new data until a third of the window is free (tcp_tso_win_divisor): a sender which
 #: does not send when more is free has nothing to send.
 DEFERRED = 1 / 3
+#: A window that loses nothing and does not grow is no loss-based one: the data in flight differs
+#: by a packet at most in this share of the time that it held the sender back, and in so many RTTs.
+FLAT, FLAT_RTTS = 0.8, 20
 #: What does not show where the data arrives.
 NOT_SEEN = (
     "median_rtt_s", "mean_in_flight_bytes", "most_in_flight_bytes", "recoveries", "timeouts",
-    "probes", "limit", "limited",
+    "probes", "limit", "limited", "flat",
 )  # fmt: skip
 LIMITS = ("cwnd", "receiver", "application", "recovery")
 
@@ -70,6 +73,8 @@ class Direction:
     last_s: float = 0.0
     #: Seconds in which each of `LIMITS` held the sender back.
     limited_s: dict[str, float] = field(default_factory=lambda: dict.fromkeys(LIMITS, 0.0))
+    #: Seconds in which its cwnd, or what looks so, held it back, by the packets then in flight.
+    held_s: dict[int, float] = field(default_factory=dict)
     #: Whether the receive window is known: the capture has the handshake.
     knows_window: bool = False
     #: Whether the capture has too few bytes of a packet for the options of its ACKs.
@@ -80,6 +85,15 @@ class Direction:
         """What limited it most of the time; None if it sent only once."""
         most = max(self.limited_s, key=lambda name: self.limited_s[name])
         return most if self.limited_s[most] > 0 else None
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether without losses the data in flight stays the same, as of a small send buffer."""
+        held_s = self.held_s
+        flat_s = max((held_s[at] + held_s.get(at + 1, 0.0) for at in held_s), default=0.0)
+        if self.retransmitted_packets or not self.rtts_s or self.limit != "cwnd":
+            return False
+        return flat_s > max(FLAT * sum(held_s.values()), FLAT_RTTS * min(self.rtts_s))
 
     @property
     def is_at_receiver(self) -> bool:
@@ -114,6 +128,7 @@ class Direction:
             "limit": self.limit,
             "limited": {name: seconds / total_s if total_s else None
                         for name, seconds in self.limited_s.items()},
+            "flat": self.is_flat,
             "captured_at": "sender",
         }  # fmt: skip
         if self.is_at_receiver:
@@ -319,6 +334,9 @@ class _Sender:
             if why == "cwnd" and (is_idle or self._acked > DEFERRED * flight + 2 * self._mss):
                 why = "application"
             self.of.limited_s[why] += now_s - since_s
+            if why == "cwnd":
+                held_s, packets = self.of.held_s, flight // self._mss
+                held_s[packets] = held_s.get(packets, 0.0) + now_s - since_s
         self._gap = None
 
     def finish(self) -> None:

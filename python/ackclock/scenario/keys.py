@@ -142,7 +142,7 @@ class Flow(Model):
         "leaves fills `receive_buffer`, or twice `receive_window` (default: it reads "
         "all).",
     )
-    mss: Annotated[int, Bytes(64, 65_000)] | None = Field(
+    mss: Annotated[int, Bytes(64, 65_483)] | None = Field(
         None,
         description="Payload of a full segment in bytes, at most the scenario's `mss`, as from a "
         "smaller MTU at both hosts (default: the scenario's `mss`).",
@@ -296,7 +296,7 @@ class Session(Model):
     send_buffer: Annotated[str, Size(1, 1_000_000_000_000_000)] | None = Field(
         None, description="Sender's buffer for unacknowledged data (default: no limit)."
     )
-    mss: Annotated[int, Bytes(64, 65_000)] | None = Field(
+    mss: Annotated[int, Bytes(64, 65_483)] | None = Field(
         None,
         description="Payload of a full segment in bytes, at most the scenario's `mss`, as from a "
         "smaller MTU at both hosts (default: the scenario's `mss`).",
@@ -400,7 +400,7 @@ class ScenarioKeys(Model):
     hz: Annotated[int, Integer(24, 10_000)] = Field(
         1000, description="Timer ticks per second of the hosts' kernel (Linux's HZ)."
     )
-    mss: Annotated[int, Bytes(64, 65_000)] = Field(
+    mss: Annotated[int, Bytes(64, 65_483)] = Field(
         1448, description="Payload of a full segment in bytes. Headers add 52 bytes."
     )
     jitter: Annotated[str, Time(0, 1_000_000_000, "20us")] = Field(

@@ -351,7 +351,7 @@ pub fn check(
     }
     if scenario.mss_bytes < 536 {
         let value = scenario.mss_bytes.to_string();
-        return refuse("mss_bytes", value, "choose from 536 to 65000 on the kernel");
+        return refuse("mss_bytes", value, "choose from 536 to 65483 on the kernel");
     }
     let topology = Topology::of(scenario);
     let fastest = (0..scenario.flows.len()).max_by_key(|&flow| topology.slowest_bps(flow));

@@ -106,7 +106,7 @@ pub struct Flow {
     /// hosts (default: the scenario's `mss`).
     // JSON leaves out none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 64, max = 65_000))]
+    #[schemars(range(min = 64, max = 65_483))]
     pub mss_bytes: Option<u32>,
     /// Packets of the initial window, as a route's `initcwnd` (default: 10; of Linux 2.6 as RFC 3390).
     // JSON leaves out none.

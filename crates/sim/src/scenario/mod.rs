@@ -52,7 +52,7 @@ pub struct Scenario {
     #[schemars(range(min = 24, max = 10_000), extend("default" = 1_000))]
     pub hz: u32,
     /// Payload of a full segment in bytes. Headers add 52 bytes.
-    #[schemars(range(min = 64, max = 65_000), extend("default" = 1_448))]
+    #[schemars(range(min = 64, max = 65_483), extend("default" = 1_448))]
     pub mss_bytes: u32,
     /// IP and TCP headers of a packet, with timestamps. The wire size is the payload plus the
     /// headers.

@@ -26,6 +26,8 @@ from ackclock.scenario.scenario import KERNEL
 #: the simulator's applications have all their data at once.
 UNSENT_BYTES = 8 << 20
 #: Why there are no thinned ACKs.
+#: What `sk_trim_gso_size` leaves of 65 536 bytes; with a larger MSS nothing is sent.
+MOST_MSS_BYTES = 65_215
 AT_LEAST = "Linux acknowledges every second segment at least"
 #: IP and UDP headers of a datagram.
 UDP_HEADER_BYTES = 28
@@ -74,6 +76,11 @@ def check(canonical: Mapping[str, Any], series: str = SERIES) -> None:
     only: dict[str, tuple[Any, Any, str]] = {
         "profile": (profile, mine, f"its TCP is that of {linux}"),
         "hz": (canonical["hz"], 1000, "its kernel has 1000 ticks per second"),
+        "mss": (
+            max(canonical["mss_bytes"], MOST_MSS_BYTES),
+            MOST_MSS_BYTES,
+            f"a burst of its TCP has no room for more than {MOST_MSS_BYTES} bytes",
+        ),
         "delayed_ack_segments": (
             max(canonical["delayed_ack_segments"], 2),
             2,
