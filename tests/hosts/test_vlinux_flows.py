@@ -240,6 +240,41 @@ def test_without_slow_start_after_idle(name):
     equal_behind({"buffer": "80packets"}, {"slow_start_after_idle": False}, KEPT_WINDOWS[name])
 
 
+#: Flows whose routes have an `rto_min`, usually of 5 ms, and what their link does.
+SHORT_TIMEOUTS = {
+    "an outage": (
+        [{}, {"algorithm": "reno", "rtt": "20ms", "tlp": False, "rto_min": "1500us"}],
+        "40packets",
+        {"loss_at": [{"time": "3s", "p": 1.0}, {"time": "3150ms", "p": 0.0}]},
+    ),
+    "small writes, delayed ACKs": (
+        [
+            {"writes": [{"size": "4kB", "every": "51ms"}]},
+            {"rtt": "1ms", "rto_min": "30ms", "writes": [{"size": "1448B", "every": "23ms"}]},
+        ],
+        "5packets",
+        {"loss": 0.1},
+    ),
+    "requests": (
+        [
+            {"algorithm": "reno", "rtt": "2ms", "writes": [{"size": "30kB", "pause": "1s"}]},
+            {"rtt": "3ms", "writes": [{"size": "100kB", "pause": "13ms"}], "start": "31ms"},
+        ],
+        "10packets",
+        {},
+    ),
+    "without SACK": ([{"rtt": "2600us", "sack": False}], "100packets", {"loss": 0.03}),
+    "a longer one": ([{"rto_min": "1s"}], "100packets", {"loss": 0.1}),
+}
+
+
+@pytest.mark.parametrize("name", SHORT_TIMEOUTS)
+def test_the_shortest_timeout_of_a_route(name):
+    """The same packets: timeouts, probes and delayed ACKs wait for less, or more, than 200 ms."""
+    flows, buffer, link = SHORT_TIMEOUTS[name]
+    equal_behind({"buffer": buffer} | link, {"rto_min": "5ms"}, flows)
+
+
 #: Algorithms and the highest rates of pacing, below, at and above what the link lets them have.
 PACED = {
     "beside a flow that does not pace": [("cubic", "20mbit"), ("cubic", None)],

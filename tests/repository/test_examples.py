@@ -14,7 +14,8 @@ def test_example(path):
     passes = link["policer"]["rate_bps"] / link["rate_bps"] if "policer" in link else 1
     # A flow whose application pauses, or whose window is small, leaves the link idle.
     flows = result.resolved["flows"]
-    pauses = not flows or any(flow.keys() & {"writes", "receive_buffer_bytes"} for flow in flows)
+    idle = {"writes", "receive_buffer_bytes", "rto_min_ns"}
+    pauses = not flows or any(flow.keys() & idle for flow in flows)
     assert (0 if pauses else 0.9) < metrics.utilisation(result) / passes <= 1
     assert (result.flows["delivered_bytes"] > 0).all()
 
@@ -24,6 +25,16 @@ def test_after_idle():
     flows = run(Scenario.from_toml(ROOT / "examples" / "after_idle.toml")).flows
     requests = flows["delivered_bytes"] / (208 * 1448)
     assert requests.to_list() == [1 + 120 // (3 + 0.5), 1 + 120 // (3 + 0.125)]
+
+
+@pytest.mark.parametrize(("rto_min", "least_ms", "most_ms"), [("200ms", 200, 300), ("5ms", 21, 30)])
+def test_incast(rto_min, least_ms, most_ms):
+    """What has lost its end is sent again after the smallest timeout."""
+    scenario = Scenario.from_toml(ROOT / "examples" / "incast.toml")
+    servers = scenario.flow[0].model_copy(update={"rto_min": rto_min})
+    flows = run(scenario.replace(flow=[servers])).flows
+    assert flows["timeouts"].sum() > 0
+    assert least_ms < flows["completed_us"].max() / 1000 < most_ms
 
 
 def test_readers():

@@ -72,6 +72,7 @@ fn flows() -> impl Strategy<Value = Flow> {
                 proptest::bool::weighted(0.8),
                 proptest::bool::weighted(0.8),
                 proptest::bool::weighted(0.8),
+                proptest::option::weighted(0.2, MS..(300 * MS)),
             ),
             proptest::option::weighted(
                 0.2,
@@ -104,7 +105,7 @@ fn flows() -> impl Strategy<Value = Flow> {
                     writes,
                     initcwnd,
                     max_pacing_rate_bps,
-                    (sack, rack, tlp, timestamps, slow_start_after_idle),
+                    (sack, rack, tlp, timestamps, slow_start_after_idle, rto_min_ns),
                     reads,
                     (profile, tso),
                 ),
@@ -127,6 +128,7 @@ fn flows() -> impl Strategy<Value = Flow> {
                 tlp,
                 timestamps,
                 slow_start_after_idle,
+                rto_min_ns,
                 reads,
                 receive_window_bytes: window,
                 send_buffer_bytes: buffer,
@@ -397,6 +399,7 @@ fn scenarios_on_a_dumbbell() -> impl Strategy<Value = Scenario> {
                     let is_new = flow.profile.unwrap_or(profile) == Profile::Linux6;
                     if !is_new {
                         flow.ecn = EcnMode::Off;
+                        flow.rto_min_ns = None;
                         (flow.sack, flow.rack, flow.tlp, flow.timestamps) =
                             (true, true, true, true);
                     } else if let Some(window) = flow

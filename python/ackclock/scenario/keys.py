@@ -185,6 +185,11 @@ class Flow(Model):
         description="Whether its window shrinks when it has not been used for a timeout (RFC "
         "2861; `tcp_slow_start_after_idle`).",
     )
+    rto_min: Annotated[str, Time(1_000_000, 120_000_000_000, "5ms")] | None = Field(
+        None,
+        description="What a timeout is longer than the RTT at least, as a route's `rto_min` at "
+        "both hosts: no ACK is delayed for as long (default: 200 ms).",
+    )
     initial_ssthresh_packets: Annotated[int, Integer(2, 2_147_483_647)] | None = Field(
         None,
         description="ssthresh at the start, as from a route's cached metric (default: no limit).",
@@ -338,6 +343,11 @@ class Session(Model):
         True,
         description="Whether its window shrinks when it has not been used for a timeout (RFC "
         "2861; `tcp_slow_start_after_idle`).",
+    )
+    rto_min: Annotated[str, Time(1_000_000, 120_000_000_000, "5ms")] | None = Field(
+        None,
+        description="What a timeout is longer than the RTT at least, as a route's `rto_min` at "
+        "both hosts: no ACK is delayed for as long (default: 200 ms).",
     )
     initial_ssthresh_packets: Annotated[int, Integer(2, 2_147_483_647)] | None = Field(
         None,

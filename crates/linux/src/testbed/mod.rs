@@ -323,6 +323,10 @@ pub fn check(
         let fix = "routes on the kernel have none; leave it out, or use the simulator or vlinux";
         return refuse(&format!("flows[{flow}].initcwnd"), "a number".into(), fix);
     }
+    if let Some(flow) = (scenario.flows.iter()).position(|flow| flow.rto_min_ns.is_some()) {
+        let fix = "routes on the kernel have none; leave it out, or use the simulator or vlinux";
+        return refuse(&format!("flows[{flow}].rto_min_ns"), "a time".into(), fix);
+    }
     if let Some(flow) = scenario.flows.iter().position(|flow| flow.stack.is_some()) {
         let fix = "the kernel has its own TCP; leave it out, or use the simulator";
         return refuse(&format!("flows[{flow}].stack"), "a name".into(), fix);

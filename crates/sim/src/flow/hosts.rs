@@ -24,6 +24,10 @@ fn switches(scenario: &Scenario, flow: &scenario::Flow, long_way: bool) -> Switc
         tlp: flow.tlp,
         timestamps: flow.timestamps,
         slow_start_after_idle: flow.slow_start_after_idle,
+        rto_min_us: (flow.rto_min_ns).map(|ns| {
+            let (tick_ns, tick_us) = (1_000_000_000 / scenario.hz, 1_000_000 / scenario.hz);
+            ns.div_ceil(tick_ns.into()) as u32 * tick_us
+        }),
         receive_buffer: flow.receive_buffer(scenario.mss_of(flow).into()),
         segments_per_ack: (flow.delayed_ack_segments).unwrap_or(scenario.delayed_ack_segments),
         reads: match flow.reads.unwrap_or(scenario.reads) {

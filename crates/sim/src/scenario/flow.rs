@@ -147,6 +147,12 @@ pub struct Flow {
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     #[schemars(extend("default" = true))]
     pub slow_start_after_idle: bool,
+    /// What a timeout is longer than the RTT at least, as a route's `rto_min` at both hosts: no ACK is
+    /// delayed for as long (default: 200 ms).
+    // JSON leaves out none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1_000_000, max = 120_000_000_000_u64), example = 5_000_000)]
+    pub rto_min_ns: Option<u64>,
     /// ssthresh at the start, as from a route's cached metric (default: no limit).
     #[schemars(range(min = 2, max = ackclock_host::TCP_INFINITE_SSTHRESH))]
     pub initial_ssthresh_packets: Option<u32>,
@@ -379,6 +385,7 @@ impl Flow {
             tlp: true,
             timestamps: true,
             slow_start_after_idle: true,
+            rto_min_ns: None,
             initial_ssthresh_packets: None,
             ecn: EcnMode::Off,
             delayed_ack_segments: None,

@@ -85,6 +85,7 @@ impl Scenario {
             ("tlp", !flow.tlp),
             ("timestamps", !flow.timestamps),
             ("slow_start_after_idle", !flow.slow_start_after_idle),
+            ("rto_min_ns", flow.rto_min_ns.is_some()),
             (
                 "send_buffer_bytes",
                 is_udp && flow.send_buffer_bytes.is_some(),

@@ -281,6 +281,12 @@ impl Scenario {
             )?;
         }
         check(
+            is_new || flow.rto_min_ns.is_none(),
+            &name("rto_min_ns"),
+            flow.rto_min_ns.unwrap_or_default().to_string(),
+            "it is that of today's Linux; choose profile linux-6, or leave it out",
+        )?;
+        check(
             flow.timestamps || self.header_bytes >= 52,
             &name("timestamps"),
             "false".into(),

@@ -6,6 +6,7 @@
 
 use super::bursts::Bursts;
 use super::clock::Clock;
+use super::constants::RTO_MIN_US;
 use super::loss::{Fack, LossDetection, Rack};
 use super::receive_buffer::ReceiveBuffer;
 use super::receiver_rtt::Compression;
@@ -80,6 +81,8 @@ pub struct Switches {
     pub timestamps: bool,
     /// Whether an idle window shrinks (`tcp_slow_start_after_idle`).
     pub slow_start_after_idle: bool,
+    /// What a timeout adds to the RTT at least, in whole jiffies, if a route says so (`rto_min`), µs.
+    pub rto_min_us: Option<u32>,
     /// The receiver's buffer, whose room is the window; `None`: the window is that of `FlowLimits`.
     pub receive_buffer: Option<ReceiveBuffer>,
     /// Data segments per delayed ACK.
@@ -209,6 +212,11 @@ impl Kernel {
 }
 
 impl Switches {
+    /// What a timeout adds to the RTT at least, µs (`tcp_rto_min_us`).
+    pub(super) fn rto_min_us(&self) -> u32 {
+        self.rto_min_us.unwrap_or(RTO_MIN_US)
+    }
+
     /// The usual switches of hosts with this profile.
     pub const fn usual(profile: Profile) -> Self {
         Self {
@@ -221,6 +229,7 @@ impl Switches {
             tlp: true,
             timestamps: true,
             slow_start_after_idle: true,
+            rto_min_us: None,
             receive_buffer: None,
             segments_per_ack: 2,
             reads: Reads::AtOnce,

@@ -4,7 +4,7 @@
 //! How to drive it: call [`on_ack`](RoundTrip::on_ack) with what each ACK delivered.
 
 use super::ack::Ack;
-use super::constants::{RTO_MAX_US, RTO_MIN_US};
+use super::constants::RTO_MAX_US;
 use super::host::Host;
 use super::profile::Switches;
 use super::scoreboard::Delivery;
@@ -23,13 +23,14 @@ impl RoundTrip {
     /// could not be measured.
     pub(super) fn new(now_ns: u64, handshake_ns: u64, switches: &Switches) -> Self {
         let handshake_us = in_us(now_ns / 1_000 - (now_ns - handshake_ns) / 1_000);
+        let rto_min_us = switches.rto_min_us();
         let mut rtt = Self {
-            estimator: RttEstimator::new(handshake_us, 0),
+            estimator: RttEstimator::new(handshake_us, 0, rto_min_us),
             min: WindowedMin::new(switches.long_way),
             stamps: switches.timestamps,
         };
         match handshake_ns {
-            0 => rtt.estimator = RttEstimator::unknown(),
+            0 => rtt.estimator = RttEstimator::unknown(rto_min_us),
             _ => rtt.min.sample(now_ns, handshake_us),
         }
         rtt
@@ -127,8 +128,9 @@ struct RttEstimator {
     mdev_us: u32,
     /// Largest deviation in the current window, µs.
     mdev_max_us: u32,
-    /// 4 × the deviation in use, at least RTO_MIN, µs.
+    /// 4 × the deviation in use, at least `rto_min_us`.
     rttvar_us: u32,
+    rto_min_us: u32,
     /// The window ends when this segment is acknowledged.
     window_end: u64,
 }
@@ -138,32 +140,34 @@ const RTO_FALLBACK_US: u32 = 3_000_000;
 
 impl RttEstimator {
     /// Without a sample: the timeout is 3 s (RFC 6298, 5.7; `tcp_init_metrics`).
-    fn unknown() -> Self {
+    fn unknown(rto_min_us: u32) -> Self {
         Self {
             srtt_us: 0,
             mdev_us: RTO_FALLBACK_US,
             mdev_max_us: RTO_FALLBACK_US,
             rttvar_us: RTO_FALLBACK_US,
+            rto_min_us,
             window_end: 0,
         }
     }
 
     /// Makes an estimator of the first sample; `nxt` is the next new segment.
-    fn new(rtt_us: u32, nxt: u64) -> Self {
+    fn new(rtt_us: u32, nxt: u64, rto_min_us: u32) -> Self {
         let rtt_us = rtt_us.max(1);
-        let rttvar_us = (rtt_us << 1).max(RTO_MIN_US);
+        let rttvar_us = (rtt_us << 1).max(rto_min_us);
         Self {
             srtt_us: rtt_us << 3,
             mdev_us: rtt_us << 1,
             mdev_max_us: rttvar_us,
             rttvar_us,
+            rto_min_us,
             window_end: nxt,
         }
     }
 
     #[cold]
     fn begin(&mut self, rtt_us: u32, nxt: u64) {
-        *self = Self::new(rtt_us, nxt);
+        *self = Self::new(rtt_us, nxt, self.rto_min_us);
     }
 
     /// Takes a sample. RFC 6298 section 2, in shifts, with two refinements of Linux. A falling RTT
@@ -193,7 +197,7 @@ impl RttEstimator {
                 self.rttvar_us -= (self.rttvar_us - self.mdev_max_us) >> 2;
             }
             self.window_end = nxt;
-            self.mdev_max_us = RTO_MIN_US;
+            self.mdev_max_us = self.rto_min_us;
         }
     }
 
@@ -293,6 +297,7 @@ impl WindowedMin {
 
 #[cfg(test)]
 mod tests {
+    use super::super::constants::RTO_MIN_US;
     use super::*;
     use crate::scenario::Profile;
     use proptest::prelude::*;
@@ -333,7 +338,7 @@ mod tests {
 
     #[test]
     fn follows_rfc6298() {
-        let mut rtt = RttEstimator::new(100_000, 10);
+        let mut rtt = RttEstimator::new(100_000, 10, RTO_MIN_US);
         // SRTT = R, RTTVAR = R/2, RTO = R + max(RTO_MIN, 4·R/2).
         assert_eq!((rtt.srtt_us >> 3, rtt.rto_us()), (100_000, 300_000));
         rtt.sample(180_000, 5, 20);
@@ -351,11 +356,20 @@ mod tests {
         );
     }
 
+    /// A route's `rto_min` takes the place of 200 ms: a steady RTT leaves RTO at SRTT + 5 ms.
+    #[test]
+    fn a_route_has_another_minimum() {
+        let mut rtt = RttEstimator::new(1_000, 10, 5_000);
+        assert_eq!(rtt.rto_us(), 6_000);
+        (0..1000).for_each(|segment| rtt.sample(1_000, segment, segment + 10));
+        assert_eq!(rtt.rto_us(), 6_000);
+    }
+
     /// Linux: a fall of the RTT counts an eighth of a rise.
     #[test]
     fn a_falling_rtt_hardly_raises_the_deviation() {
         let deviation_after = |rtt_us| {
-            let mut rtt = RttEstimator::new(100_000, 10);
+            let mut rtt = RttEstimator::new(100_000, 10, RTO_MIN_US);
             (0..1000).for_each(|_| rtt.sample(100_000, 0, 10));
             rtt.sample(rtt_us, 0, 10);
             rtt.mdev_us
@@ -368,7 +382,7 @@ mod tests {
     /// window.
     #[test]
     fn the_deviation_in_use_falls_once_per_window() {
-        let mut rtt = RttEstimator::new(100_000, 10);
+        let mut rtt = RttEstimator::new(100_000, 10, RTO_MIN_US);
         (0..1000).for_each(|_| rtt.sample(100_000, 0, 10));
         let added = |rtt: &RttEstimator| rtt.rto_us() - u64::from(rtt.srtt_us >> 3);
         assert_eq!(added(&rtt), 200_000);

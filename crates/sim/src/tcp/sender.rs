@@ -225,7 +225,10 @@ impl Sender {
                 (true, false) => LossDetection::DupThresh(DupThresh::new()),
                 (false, _) => LossDetection::NewReno(NewReno::new()),
             },
-            tlp: Tlp::new(kernel.tail_loss_probe && switches.tlp && switches.sack),
+            tlp: Tlp::new(
+                kernel.tail_loss_probe && switches.tlp && switches.sack,
+                switches.rto_min_us(),
+            ),
             era: kernel.era,
             high_seq: 0,
             reduction: kernel.reduction,

@@ -102,6 +102,8 @@ class Way(NamedTuple):
     tso: bool = True
     #: Number of its only session, whose route keeps an ssthresh.
     keeps: int | None = None
+    #: `rto_min` of its routes at both ends.
+    rto_min: str | None = None
 
 
 class Step(NamedTuple):
@@ -235,7 +237,17 @@ class Network:
         tuned = flow.get("receive_buffer_bytes")
         tso = flow.get("tso", self._canonical["tso"])
         keeps = number if flow.get("route_ssthresh") else None
-        own = (flow.get("initcwnd"), mtu, off, segments == 1, udp, tuned, tso, keeps)
+        own = (
+            flow.get("initcwnd"),
+            mtu,
+            off,
+            segments == 1,
+            udp,
+            tuned,
+            tso,
+            keeps,
+            _rto_min(flow),
+        )
         return Way(flow["rtt_ns"], tcp_ecn, route, back, *own)
 
     def _is_own(self, way: Way) -> bool:
@@ -370,7 +382,9 @@ class Network:
         lines = [
             *self._pair(sender, device, HUB, f"r{number}"),
             f"ip -n {sender} addr add {source}/32 dev {device}",
-            _route(sender, out, to, src=source, initcwnd=way.initcwnd, mtu=way.mtu),
+            _route(
+                sender, out, to, src=source, initcwnd=way.initcwnd, mtu=way.mtu, rto_min=way.rto_min
+            ),
             _delay(f"r{number}", way.rtt_ns - forth_ns),
             *_in(sender, _settings(_HOST | own)),
         ]
@@ -385,8 +399,9 @@ class Network:
         if forth_ns:
             lines.append(_delay(f"t{number}", forth_ns))
         lines.append(f"ip -n {receiver} addr add {self.address(way)}/32 dev receiver")
-        if way.mtu or way.quickack:
-            features = {"mtu": way.mtu, "quickack": int(way.quickack)}
+        if way.mtu or way.quickack or way.rto_min:
+            quickack = int(way.quickack)
+            features = {"mtu": way.mtu, "quickack": quickack, "rto_min": way.rto_min}
             lines.append(_route(receiver, "receiver", self.address(way, 1), **features))
         return lines
 
@@ -552,6 +567,12 @@ class Network:
             f"burst {red_burst(low / wire_bytes, of['weight_log2'])} bandwidth {rate_bps}bit "
             f"probability {of['max_p_ppm'] / 1e6:.6f}{flags}"
         )
+
+
+def _rto_min(flow: Mapping[str, Any]) -> str | None:
+    """As `ip route` takes it."""
+    ns = flow.get("rto_min_ns")
+    return ns and f"{-(-ns // 1_000_000)}ms"
 
 
 def _settings(values: Mapping[str, object]) -> list[str]:

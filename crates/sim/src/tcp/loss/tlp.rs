@@ -5,7 +5,7 @@
 //! How to drive it: [`wait_us`](Tlp::wait_us) says when to probe. Call [`on_sent`](Tlp::on_sent) after
 //! the probe, and [`on_ack`](Tlp::on_ack) for each ACK while a probe [`is_out`](Tlp::is_out).
 
-use super::super::constants::{RTO_MIN_US, TIMEOUT_INIT_US, TIMEOUT_MIN_US};
+use super::super::constants::{TIMEOUT_INIT_US, TIMEOUT_MIN_US};
 use super::super::host::Host;
 use ackclock_host::CaState;
 use std::num::NonZeroU64;
@@ -29,14 +29,16 @@ pub(crate) struct Tlp {
     high_seq: Option<NonZeroU64>,
     /// Whether that probe was a retransmission, and not new data.
     retransmitted: bool,
+    rto_min_us: u32,
 }
 
 impl Tlp {
-    pub(crate) const fn new(enabled: bool) -> Self {
+    pub(crate) const fn new(enabled: bool, rto_min_us: u32) -> Self {
         Self {
             enabled,
             high_seq: None,
             retransmitted: false,
+            rto_min_us,
         }
     }
 
@@ -55,7 +57,7 @@ impl Tlp {
         }
         // A single segment may wait for a delayed ACK.
         let grace_us = match tp.packets_out {
-            1 => u64::from(RTO_MIN_US),
+            1 => u64::from(self.rto_min_us),
             _ => TIMEOUT_MIN_US,
         };
         Some(u64::from(tp.srtt_us >> 2) + grace_us)
@@ -124,11 +126,12 @@ impl Tlp {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::constants::RTO_MIN_US;
     use super::*;
 
     /// A probe of 10 segments (0 to 9) that sent the last of them again.
     fn probe() -> Tlp {
-        let mut tlp = Tlp::new(true);
+        let mut tlp = Tlp::new(true, RTO_MIN_US);
         tlp.on_sent(true, 10);
         assert!(tlp.is_out() && tlp.is_retransmission_out());
         tlp
@@ -152,7 +155,7 @@ mod tests {
         assert_eq!(tlp.on_ack(10, false, true), Answer::Harmless);
         assert!(!tlp.is_out(), "a duplicate ACK: both arrived");
 
-        let mut tlp = Tlp::new(true);
+        let mut tlp = Tlp::new(true, RTO_MIN_US);
         tlp.on_sent(false, 11);
         assert!(!tlp.is_retransmission_out());
         assert_eq!(tlp.on_ack(11, false, false), Answer::Harmless);

@@ -79,7 +79,7 @@ impl Receiver {
     #[inline]
     pub(super) fn delay_ack(&mut self) -> bool {
         let mut delay = self.ato;
-        if delay > self.min_ato {
+        if delay > self.unbounded_ato {
             let (pushed, usual) = self.max_delay;
             delay = delay.min(if self.pushed { pushed } else { usual });
         }

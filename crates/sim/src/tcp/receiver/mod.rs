@@ -16,7 +16,6 @@ mod tuned;
 
 use super::ack::Ack;
 use super::clock::Clock;
-use super::constants::RTO_MIN_US;
 use super::ecn::Marks;
 use super::ecn::{Arrival, Echo};
 use super::offered::{most_packets, Offered};
@@ -102,6 +101,8 @@ pub struct Receiver {
     quick_acks: u32,
     /// `TCP_MAX_QUICKACKS`, or fewer with a small window.
     max_quick_acks: u32,
+    /// A longer delay has a bound, jiffies: it is above `TCP_ATO_MIN`, or at `delack_max`.
+    unbounded_ato: u32,
     /// The retransmission timeout of this end, jiffies.
     rto: u32,
     /// Bounds `ato`, beside the RTO.
@@ -136,6 +137,9 @@ pub struct Receiver {
     enough: u64,
     /// Bounds of the delay of an ACK, jiffies: with PSH, and without.
     max_delay: (u32, u32),
+    /// `tcp_delack_max`, jiffies.
+    delack_max: u32,
+    rto_min_us: u32,
     duplicates: u64,
 }
 
@@ -165,6 +169,12 @@ impl Receiver {
             tuned: None,
             min_ato,
             max_delay: (0, 0),
+            unbounded_ato: 0,
+            rto_min_us: switches.rto_min_us(),
+            delack_max: match switches.rto_min_us {
+                Some(us) => clock.jiffies_of_us(us.into()).max(2) as u32 - 1,
+                None => u32::MAX,
+            },
             rto: 0,
             most_ato: match kernel.bounds_ato {
                 true => clock.jiffies_of_us(DELACK_MAX_US) as u32,
@@ -214,11 +224,11 @@ impl Receiver {
         let jiffies = |us| self.clock.jiffies_of_us(us) as u32;
         let rtt = jiffies(rtt_us).max(self.min_ato);
         self.max_delay = (
-            rtt.min(jiffies(DELACK_MAX_US)),
-            rtt.min(jiffies(DELACK_MAX_LATE_US)),
+            rtt.min(jiffies(DELACK_MAX_US)).min(self.delack_max),
+            rtt.min(jiffies(DELACK_MAX_LATE_US)).min(self.delack_max),
         );
-        self.rto = jiffies(rtt_us + (2 * rtt_us).max(RTO_MIN_US.into()));
-        // With `TCP_DELACK_MAX` it is that, which the RTO never falls below.
+        self.unbounded_ato = self.min_ato.min(self.delack_max);
+        self.rto = jiffies(rtt_us + (2 * rtt_us).max(self.rto_min_us.into()));
         self.most_ato = self.most_ato.min(self.rto);
     }
 
