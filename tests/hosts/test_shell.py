@@ -160,6 +160,13 @@ def test_refusals():
     assert on_hosts() == []
 
 
+def test_the_programs_lack_what_the_flow_lacks(tmp_path):
+    seen = tmp_path / "seen"
+    read = f"cat /proc/sys/net/ipv4/tcp_sack /proc/sys/net/ipv4/tcp_early_retrans > {seen}"
+    shell.run(scenario(Flow(algorithm="reno", sack=False)), ["sh", "-c", read])
+    assert seen.read_text() == "0\n3\n"
+
+
 def test_udp_is_told():
     """60 datagrams at once into a queue of 20: no flow, but a line with what was dropped."""
     floods = (

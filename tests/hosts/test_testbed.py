@@ -360,7 +360,8 @@ def test_a_limited_pacing_rate():
             {"flow": {"frames": {"size": "12kB", "every": "33ms"}}},
             ['flow 1: frames = {size = "12kB"', "leave it"],
         ),
-        ({"flow": {"sack": False}}, ["flow 1: sack = false", "vlinux"]),
+        ({"flow": {"rack": False}}, ["flow 1: rack = false", "6.17", "vlinux"]),
+        ({"flow": {"timestamps": False}}, ["flow 1: timestamps = false", "vlinux"]),
         ({"flow": {"profile": "linux-2.6.18"}}, ["flow 1: profile", "the running kernel"]),
         ({"flow": {"receive_buffer": "1MB"}}, ["flow 1: receive_buffer", "vlinux"]),
         (

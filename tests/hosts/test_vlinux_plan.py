@@ -1,5 +1,6 @@
 """What Linux in virtual time refuses, with or without a machine."""
 
+import json
 import os
 import re
 
@@ -68,6 +69,14 @@ def test_what_it_cannot_run_is_refused_by_name(field):
         vlinux.run(Scenario(**usual | fields))
     assert str(error.value).startswith(f"{field} = ")
     assert "not on the virtual Linux" in str(error.value)
+
+
+def test_later_kernels_have_only_rack():
+    scenario = Scenario(**USUAL | {"flows": (Flow(algorithm="cubic", rack=False),)})
+    canonical = json.loads(scenario.resolve())
+    plan.check(canonical, "6.16")
+    with pytest.raises(AckclockError, match=r"flow\.1\.rack = False: .* Linux 7\.3 has no other"):
+        plan.check(canonical, "7.3")
 
 
 @pytest.mark.parametrize(

@@ -252,4 +252,10 @@ fn what_a_flows_own_hosts_have_not_is_refused() {
     };
     assert!(refused(bbr, Profile::Linux6).contains("cong_control"));
     simulate(&lossy(OLD, no_sack(own(Profile::Linux6))));
+    let no_rack = Flow {
+        rack: false,
+        ..own(Profile::Linux7)
+    };
+    let said = refused(no_rack, Profile::Linux6);
+    assert!(said.contains("no other rule since 6.17"), "{said}");
 }

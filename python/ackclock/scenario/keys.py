@@ -165,7 +165,7 @@ class Flow(Model):
     )
     rack: Annotated[bool, Strict()] = Field(
         True,
-        description="Whether time tells what is lost (RACK; `tcp_recovery` of today's Linux); "
+        description="Whether time tells what is lost (RACK; `tcp_recovery` until Linux 6.16); "
         "else three SACKed segments above it do (RFC 6675), or as many as the path "
         "reorders.",
     )
@@ -324,7 +324,7 @@ class Session(Model):
     )
     rack: Annotated[bool, Strict()] = Field(
         True,
-        description="Whether time tells what is lost (RACK; `tcp_recovery` of today's Linux); "
+        description="Whether time tells what is lost (RACK; `tcp_recovery` until Linux 6.16); "
         "else three SACKed segments above it do (RFC 6675), or as many as the path "
         "reorders.",
     )

@@ -93,6 +93,10 @@ pub fn run(
     let names = &algorithms.names;
     let senders = Arc::new(TunNamespace::new(&config(SENDER))?);
     let receivers = Arc::new(TunNamespace::new(&config(RECEIVER))?);
+    for switch in switched_off(scenario) {
+        senders.set(switch, "0")?;
+        receivers.set(switch, "0")?;
+    }
     let flows = 0..scenario.flows.len();
     let sender_sockets = senders.enter(|| {
         flows
@@ -207,6 +211,25 @@ fn sender_socket(
     })
 }
 
+/// Rules of TCP that a flow may be without: key, whether a flow has it, and the switch of `net.ipv4`.
+/// It is the namespace's.
+type Switch = (&'static str, fn(&Flow) -> bool, &'static str);
+const SWITCHES: [Switch; 3] = [
+    ("sack", |flow| flow.sack, "tcp_sack"),
+    ("tlp", |flow| flow.tlp, "tcp_early_retrans"),
+    (
+        "slow_start_after_idle",
+        |flow| flow.slow_start_after_idle,
+        "tcp_slow_start_after_idle",
+    ),
+];
+
+/// The switches that a scenario turns off.
+fn switched_off(scenario: &Scenario) -> impl Iterator<Item = &'static str> + '_ {
+    let off = |(_, is_on, name): Switch| (!is_on(&scenario.flows[0])).then_some(name);
+    SWITCHES.into_iter().filter_map(off)
+}
+
 /// Refuses a scenario that a real kernel cannot run. Returns the code of the algorithms that the
 /// kernel does not have itself.
 ///
@@ -278,17 +301,23 @@ pub fn check(
         let fix = "all flows on the kernel have one; leave it out, or use the simulator or vlinux";
         return refuse(&format!("flows[{flow}].mss_bytes"), "a number".into(), fix);
     }
-    for (key, is_on) in [
-        ("sack", (|flow| flow.sack) as fn(&Flow) -> bool),
-        ("rack", |flow| flow.rack),
-        ("tlp", |flow| flow.tlp),
-        ("timestamps", |flow| flow.timestamps),
-        ("slow_start_after_idle", |flow| flow.slow_start_after_idle),
-    ] {
-        if let Some(flow) = scenario.flows.iter().position(|flow| !is_on(flow)) {
-            let fix = "flows on the kernel share one; leave it out, or use the simulator or vlinux";
+    for (key, is_on, _) in SWITCHES {
+        let mut flows = scenario.flows.iter();
+        if let Some(flow) = flows.position(|flow| is_on(flow) != is_on(&scenario.flows[0])) {
+            let flow = if is_on(&scenario.flows[0]) { flow } else { 0 };
+            let fix =
+                "flows on the kernel share one; give it to all, or use the simulator or vlinux";
             return refuse(&format!("flows[{flow}].{key}"), "false".into(), fix);
         }
+    }
+    if let Some(flow) = scenario.flows.iter().position(|flow| !flow.rack) {
+        let fix =
+            "Linux has no other rule since 6.17; leave it out, or use the simulator or vlinux";
+        return refuse(&format!("flows[{flow}].rack"), "false".into(), fix);
+    }
+    if let Some(flow) = scenario.flows.iter().position(|flow| !flow.timestamps) {
+        let fix = "packets on the kernel have them; leave it out, or use the simulator or vlinux";
+        return refuse(&format!("flows[{flow}].timestamps"), "false".into(), fix);
     }
     for (key, is_own) in [
         (

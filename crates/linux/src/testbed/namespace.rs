@@ -94,14 +94,11 @@ impl TunNamespace {
         })
     }
 
-    /// The algorithm of the sockets that do not choose one.
-    pub(super) fn set_default(&self, congestion_control: &str) -> Result<(), TestbedError> {
+    /// Writes a sysctl of `net.ipv4`.
+    pub(super) fn set(&self, name: &str, value: &str) -> Result<(), TestbedError> {
         self.enter(|| {
-            fs::write(
-                "/proc/sys/net/ipv4/tcp_congestion_control",
-                congestion_control,
-            )
-            .map_err(TestbedError::host("write tcp_congestion_control"))
+            fs::write(format!("/proc/sys/net/ipv4/{name}"), value)
+                .map_err(TestbedError::host(&format!("write {name}")))
         })
     }
 

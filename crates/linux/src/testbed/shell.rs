@@ -10,8 +10,8 @@ use super::endpoint::{RECEIVER, SENDER};
 use super::namespace::{Config, TunNamespace};
 use super::packet_file::PacketFile;
 use super::{
-    check, device_packets, load, machine_time, path_bytes, socket_bytes, stolen_since, sys,
-    TestbedError,
+    check, device_packets, load, machine_time, path_bytes, socket_bytes, stolen_since,
+    switched_off, sys, TestbedError,
 };
 use crate::emulator::{Conversation, EmulatedNetwork, Toward};
 use ackclock_host::Snapshot;
@@ -122,7 +122,10 @@ impl Shell {
                 programs: true,
                 offload: false,
             })?;
-            namespace.set_default(&algorithms.names[0])?;
+            namespace.set("tcp_congestion_control", &algorithms.names[0])?;
+            for switch in switched_off(&scenario) {
+                namespace.set(switch, "0")?;
+            }
             namespace.request_ecn(!scenario.flows[0].ecn.is_off())?;
             Ok::<_, TestbedError>(Arc::new(namespace))
         };

@@ -124,7 +124,7 @@ pub struct Flow {
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     #[schemars(extend("default" = true))]
     pub sack: bool,
-    /// Whether time tells what is lost (RACK; `tcp_recovery` of today's Linux); else three SACKed segments
+    /// Whether time tells what is lost (RACK; `tcp_recovery` until Linux 6.16); else three SACKed segments
     /// above it do (RFC 6675), or as many as the path reorders.
     // JSON leaves out `true`.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]

@@ -2,7 +2,7 @@
 
 use super::error::{check, within};
 use super::limits::{MAX_DURATION_NS, NS_PER_S};
-use super::{Algorithms, Direction, Flow, Reads, Scenario, ScenarioError, Session};
+use super::{Algorithms, Direction, Flow, Profile, Reads, Scenario, ScenarioError, Session};
 use crate::schema::{self, distinct};
 use crate::topology::Topology;
 use ackclock_host::Snapshot;
@@ -285,6 +285,12 @@ impl Scenario {
             &name("rto_min_ns"),
             flow.rto_min_ns.unwrap_or_default().to_string(),
             "it is that of today's Linux; choose profile linux-6, or leave it out",
+        )?;
+        check(
+            flow.rack || self.profile_of(flow) != Profile::Linux7,
+            &name("rack"),
+            "false".into(),
+            "Linux has no other rule since 6.17; choose profile linux-6, or leave it out",
         )?;
         check(
             flow.timestamps || self.header_bytes >= 52,

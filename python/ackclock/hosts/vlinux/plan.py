@@ -42,6 +42,8 @@ OF_LINUX = (
 
 #: The first with accurate ECN, and here with DualPI2.
 ACCURATE = (7, 0)
+#: The first without the loss detection of RFC 6675.
+ONLY_RACK = (6, 17)
 
 #: A host's own jitter, which it leaves out. More is part of the path.
 MOST_JITTER_NS = 1_000_000
@@ -137,6 +139,11 @@ def check(canonical: Mapping[str, Any], series: str = SERIES) -> None:
                 max(flow.get("delayed_ack_segments", 2), 2),
                 2,
                 AT_LEAST,
+            ),
+            f"{name}rack": (
+                flow.get("rack", True) or sources.version(series) < ONLY_RACK,
+                True,
+                f"{linux} has no other rule",
             ),
             f"{name}hides": (flow.get("hides", "nothing"), "nothing", "its receivers are honest"),
         }
