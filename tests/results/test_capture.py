@@ -62,6 +62,25 @@ def test_full_queues_and_codel(tmp_path):
             assert numbers["bytes"] >= row["delivered_bytes"]
 
 
+def test_what_arrives_above_a_hole_is_not_in_flight(tmp_path):
+    """Without SACK each duplicate ACK tells of a packet (RFC 6582): never more than cwnd."""
+    flows = {"algorithm": "cubic", "sack": False}, {"algorithm": "cubic"}
+    of = scenario(*flows, duration="20s", rate="20mbit")
+    samples = run(of).samples
+    for row, told in explained(of, tmp_path):
+        own = samples.filter(samples["flow"] == row["flow"])
+        assert told.most_in_flight_bytes == 1448 * own["in_flight_packets"].max()
+        assert told.mean_in_flight_bytes == pytest.approx(
+            1448 * own["in_flight_packets"].mean(), rel=0.02
+        )
+        assert told.recoveries == row["recoveries"] > 5
+    of = scenario(flows[0] | {"timestamps": False}, flows[1], rate="100mbit", buffer="0.5bdp")
+    most = run(of).samples["cwnd_packets"].max() * 1460
+    (row, told), _ = explained(of, tmp_path)
+    assert row["retransmitted_packets"] > 100
+    assert 0.5 * most < told.most_in_flight_bytes <= 1.02 * most
+
+
 @pytest.mark.parametrize(
     ("flow", "limit"),
     [

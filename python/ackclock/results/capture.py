@@ -161,6 +161,9 @@ class _Sender:
         self._segments: list[_Segment] = []
         self._starts: list[int] = []
         self._sacked = 0
+        #: Packets that arrived above a hole, as ACKs without SACK blocks tell (RFC 6582); None if
+        #: there are blocks.
+        self._above: int | None = 0
         #: Whether the newest packet is shorter than the path takes.
         self._is_short = False
         self._srtt_s = self._rttvar_s = 0.0
@@ -234,9 +237,11 @@ class _Sender:
         """A packet of the receiver."""
         self._tick(now_s)
         self._heard_s = now_s
+        is_update = window is not None and window != self._window
         if window is not None:
             self._window = window
         before = self._una
+        self._count_above(ack, is_dup=not is_update and ack == before, has_sacks=bool(sacks))
         if before < ack <= self._nxt:
             self._advance(now_s, ack)
         for start, end in sacks:
@@ -252,6 +257,17 @@ class _Sender:
         elif self._una >= self._repairs:
             self._repairs = None
             self._open_gap(now_s)
+
+    def _count_above(self, ack: int, *, is_dup: bool, has_sacks: bool) -> None:
+        """Linux's `tcp_add_reno_sack` and `tcp_remove_reno_sacks`."""
+        if has_sacks or self._above is None:
+            self._above = None
+        elif is_dup:
+            most = (self._nxt - self._una) // self._mss - 1  # one is the hole
+            self._above = max(min(self._above + 1, most), 0)
+        elif self._above and self._una < ack <= self._nxt:
+            acked = -(-(ack - self._una) // self._mss)
+            self._above = max(self._above - acked + 1, 0) if ack < self._nxt else 0
 
     def _advance(self, now_s: float, ack: int) -> None:
         count = bisect_left(self._starts, ack)
@@ -300,7 +316,7 @@ class _Sender:
 
     def _flight(self) -> int:
         """Bytes that the sender takes to be on their way, or lost."""
-        return self._nxt - self._una - self._sacked
+        return self._nxt - self._una - self._sacked - (self._above or 0) * self._mss
 
     def _tick(self, now_s: float) -> None:
         if self._now_s:
