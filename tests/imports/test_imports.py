@@ -286,10 +286,15 @@ def test_a_device_of_data_and_one_of_acks():
 
 def test_what_is_left_out_is_a_comment():
     tbf = "tbf rate 10mbit burst 15kb latency 50ms"
-    overhead = "# overheads of packets and cells are left out: lower the rate by their share"
-    for words in (f"{tbf} overhead 20 linklayer atm", f"stab overhead 24 mtu 2048 {tbf}"):
+    overhead = "# overheads of packets and cells are left out: 1500 B count as"
+    for words, fit in (
+        (f"{tbf} overhead 20 linklayer atm", '1696 B, so write rate = "8844kbit", 0.884 of it'),
+        (f"stab linklayer atm overhead 40 {tbf}", '1749 B, so write rate = "8576kbit"'),
+        (f"stab overhead 24 mtu 2048 {tbf}", '1538 B, so write rate = "9753kbit", 0.975'),
+    ):
         made = text.scenario([f"tc qdisc add dev a root handle 1: {words}"])
-        assert overhead in made
+        assert f"{overhead} {fit}" in made
+        assert "14 bytes of Ethernet" not in made, "they are in the number"
         assert Scenario.from_text(made, source="s.toml").bottleneck.burst == "15360B"
     assert overhead not in text.scenario([f"tc qdisc add dev a root {tbf} mpu 64 mtu 1540"])
     peak = text.scenario([f"tc qdisc add dev a root {tbf} peakrate 20mbit mtu 1540"])
@@ -300,6 +305,10 @@ def test_what_is_left_out_is_a_comment():
     assert "# left out, without counterpart: cake's overhead 44, pppoe-ptm" in cake
     queue = Scenario.from_text(cake, source="s.toml").bottleneck.queue
     assert (queue.interval, queue.target, queue.ecn) == ("1s", "50ms", True)
+    # 1500 + 44 + 30, and one of each 64 of PTM; as ATM 1500 + 40 in 33 cells of 53.
+    assert f'{overhead} 1599 B, so write rate = "18762kbit", 0.938 of it' in cake
+    cake = text.scenario(["tc qdisc add dev a root cake bandwidth 20mbit atm overhead 40"])
+    assert f'{overhead} 1749 B, so write rate = "17153kbit", 0.858 of it' in cake
 
 
 def test_a_band_is_the_queue_of_all():

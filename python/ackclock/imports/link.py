@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from ackclock.base import units
 from ackclock.imports.words import Words
 from ackclock.scenario.kinds import Rate
 
@@ -11,7 +12,8 @@ DEVICE = "1gbit"
 #: Options of overheads that each have a value.
 SIZES = ("mpu", "overhead", "linklayer")
 COUNTED = "tc counts 14 bytes of Ethernet header of each packet, and this link none"
-OVERHEAD = "overheads of packets and cells are left out: lower the rate by their share"
+#: A full packet, and what Linux counts of its Ethernet header, bytes.
+PACKET_BYTES, ETHERNET_BYTES = 1500, 14
 
 
 @dataclass
@@ -24,14 +26,43 @@ class Link:
     below: bool = False
     #: Handle of a prio → the band whose queue is read.
     bands: dict[str, str] = field(default_factory=dict)
+    #: Of each of `SIZES` its value, as the rate counts them.
+    framing: dict[str, str | int] = field(default_factory=dict)
 
     def rate(self, bps: int) -> None:
         self.fields["rate"] = Rate(0, 0).written(bps)
         if COUNTED not in self.notes:
             self.notes.append(COUNTED)
 
-    def left_out(self, words: Words, word: str) -> None:
-        """An option of overheads, and its value."""
-        words.next()
-        if word != "mpu":  # ACKs alone are smaller
-            self.notes.append(OVERHEAD)
+    def note_framing(self) -> None:
+        """What the overheads of packets and cells make of the rate."""
+        if self.framing and (note := framing_note(self.fields["rate"], self.framing)):
+            self.notes = [each for each in self.notes if each != COUNTED] + [note]
+
+
+def framing_of(words: Words, word: str) -> str | int:
+    """The value of one of `SIZES`."""
+    return words.next() if word == "linklayer" else words.signed()
+
+
+def framing_note(rate: str, framing: dict[str, str | int]) -> str:
+    """The rate at which full packets without overheads leave as fast; "" if it is the same.
+
+    `framing`: values of `SIZES`; the overhead is added to what has an Ethernet header, the cells
+    hold 48 of 53 bytes (`__qdisc_calculate_pkt_len`), or 64 of 65 (`cake_calc_overhead`).
+    """
+    plain = PACKET_BYTES + ETHERNET_BYTES
+    counted = max(plain + int(framing.get("overhead", 0)), int(framing.get("mpu", 1)))
+    match framing.get("linklayer"):
+        case "atm" | "adsl":
+            counted = -(-counted // 48) * 53
+        case "ptm":
+            counted += -(-counted // 64)
+    if counted in (plain, PACKET_BYTES):
+        return ""
+    factor = PACKET_BYTES / counted
+    fit = Rate(0, 0).written(1000 * round(units.rate_bps(rate) * factor / 1000))
+    return (
+        f"overheads of packets and cells are left out: {PACKET_BYTES} B count as {counted} B, so "
+        f'write rate = "{fit}", {factor:.3f} of it'
+    )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ackclock.imports.link import Link
+from ackclock.imports.link import ETHERNET_BYTES, Link
 from ackclock.imports.words import Words
 from ackclock.scenario.kinds import Rate, Time
 
@@ -158,8 +158,30 @@ _CAKE_QUEUES = re.compile(
 #: Words that change what packets take, or which there are.
 _CAKE_LEFT_OUT = re.compile(
     r"ack-filter(-aggressive)?|autorate-ingress|ingress|atm|ptm|conservative|docsis|ethernet"
-    r"|ether-vlan|(pppoe|pppoa|bridged|ipoa)-\w+"
+    r"|ether-vlan|overhead|(pppoe|pppoa|bridged|ipoa)-\w+"
 )
+#: Bytes that words add (tc-cake(8)).
+_CAKE_OVERHEADS = {"conservative": 48, "docsis": 18, "ethernet": 38, "ether-vlan": 4}
+_CAKE_OVERHEADS |= {"pppoe-ptm": 30, "bridged-ptm": 22, "ipoa-vcmux": 8, "ipoa-llcsnap": 16}
+_CAKE_OVERHEADS |= {"bridged-vcmux": 24, "bridged-llcsnap": 32, "pppoa-vcmux": 10}
+_CAKE_OVERHEADS |= {"pppoa-llc": 14, "pppoe-vcmux": 32, "pppoe-llcsnap": 40}
+
+
+def _cake_framing(word: str, words: Words, framing: dict[str, str | int]) -> str:
+    """Takes what a word says of packets and cells, and returns it with its value."""
+    # Added to a packet without its Ethernet header.
+    plain = int(framing.get("overhead", -ETHERNET_BYTES))
+    if word == "overhead":
+        bytes_ = words.signed()
+        framing["overhead"] = bytes_ - ETHERNET_BYTES
+        return f"overhead {bytes_}"
+    if word in _CAKE_OVERHEADS:
+        framing["overhead"] = plain + _CAKE_OVERHEADS[word]
+    if word.endswith("ptm"):
+        framing["linklayer"] = "ptm"
+    elif re.fullmatch(r"atm|conservative|.*-(vcmux|llc|llcsnap)", word):
+        framing["linklayer"] = "atm"
+    return word
 
 
 def _cake(words: Words, link: Link) -> None:
@@ -175,12 +197,10 @@ def _cake(words: Words, link: Link) -> None:
                 rtt_ns = words.time_ns()
             case "memlimit" | "mpu" | "fwmark":
                 words.next()
-            case "overhead":
-                left_out.append(f"overhead {words.next()}")
             case _ if word in _CAKE_RTTS_US:
                 rtt_ns = _CAKE_RTTS_US[word] * 1000
             case _ if _CAKE_LEFT_OUT.fullmatch(word):
-                left_out.append(word)
+                left_out.append(_cake_framing(word, words, link.framing))
             case _ if not _CAKE_QUEUES.fullmatch(word):
                 raise words.no_counterpart(f"cake's {word}", "leave it out")
     queue |= {"interval": Time(0, 0).written(rtt_ns)}

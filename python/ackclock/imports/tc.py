@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from ackclock.base.errors import AckclockError
-from ackclock.imports.link import DEVICE, SIZES, Link
+from ackclock.imports.link import DEVICE, SIZES, Link, framing_note, framing_of
 from ackclock.imports.queues import QUEUES, options
 from ackclock.imports.words import Words
 from ackclock.scenario.kinds import Rate, Time
@@ -87,6 +87,7 @@ def _of_device(commands: list[tuple[str, Words]]) -> Link:
     if "rate" not in fields:
         fields["rate"] = DEVICE
         link.notes.append(f"tc sets no rate: {DEVICE} stands for that of your device")
+    link.note_framing()
     fields.setdefault("buffer", "1000packets")  # pfifo_fast, of the usual txqueuelen
     return link
 
@@ -146,7 +147,9 @@ def _place(words: Words, link: Link) -> str:
         own = word if word == "ingress" else own
         if word == "stab":
             while words.left[:1] and words.left[0] in (*SIZES, "mtu", "tsize"):
-                link.left_out(words, words.next())
+                size = words.next()
+                value = framing_of(words, size)
+                link.framing |= {size: value} if size in SIZES else {}
         elif word not in ("root", "ingress"):
             value = words.next()
             own = value if word in ("classid", "handle") else own
@@ -168,6 +171,7 @@ def _police(words: Words, link: Link) -> None:
     while words.next() != "police":
         pass
     policer: dict[str, str] = {}
+    framing: dict[str, str | int] = {}
     while words:
         word = words.next()
         if word == "rate":
@@ -175,7 +179,7 @@ def _police(words: Words, link: Link) -> None:
         elif word in ("burst", "buffer", "maxburst"):
             policer["burst"] = f"{words.bytes()}B"
         elif word in SIZES:
-            link.left_out(words, word)
+            framing[word] = framing_of(words, word)
         elif word in ("mtu", "flowid", "index"):
             words.next()
         elif word not in ("drop", "action", "conform-exceed", "classid"):
@@ -183,6 +187,8 @@ def _police(words: Words, link: Link) -> None:
     if len(policer) < 2:
         raise words.refused("police needs a rate and a burst, like rate 10mbit burst 100k")
     link.fields["policer"] = policer
+    if note := framing_note(policer["rate"], framing):
+        link.notes.append(note)
     link.notes.append("the policer takes every packet, whatever the filter says")
 
 
@@ -202,6 +208,7 @@ def _class(words: Words, link: Link) -> Callable[[], None]:
     if (kind := words.next()) != "htb":
         raise words.refused(f"a class of {kind} has no counterpart in a scenario; htb has")
     options: dict[str, int] = {}
+    framing: dict[str, str | int] = {}
     while words:
         word = words.next()
         if word in ("rate", "ceil"):
@@ -209,7 +216,7 @@ def _class(words: Words, link: Link) -> Callable[[], None]:
         elif word in ("burst", "cburst"):
             options[word] = words.bytes()
         elif word in SIZES:
-            link.left_out(words, word)
+            framing[word] = framing_of(words, word)
         elif word in ("prio", "quantum", "mtu"):
             words.next()
         else:
@@ -219,6 +226,7 @@ def _class(words: Words, link: Link) -> Callable[[], None]:
 
     def choose() -> None:
         link.rate(options.get("ceil", options["rate"]))
+        link.framing |= framing
         if burst := options.get("cburst" if "ceil" in options else "burst"):
             link.fields["burst"] = f"{max(burst, 1600)}B"
 
@@ -386,8 +394,9 @@ def _tbf(words: Words, link: Link) -> None:
     # mtu and minburst: the bucket of the peak rate.
     kinds |= dict.fromkeys(("limit", "burst", "buffer", "maxburst", "mtu", "minburst"), words.bytes)
     kinds |= {"latency": words.time_ns}
-    kinds |= {word: partial(link.left_out, words, word) for word in SIZES}
+    kinds |= {word: partial(framing_of, words, word) for word in SIZES}
     given = dict(options(words, kinds))
+    link.framing |= {word: given[word] for word in SIZES if word in given}
     rate = given.get("rate")
     burst = given.get("burst") or given.get("buffer") or given.get("maxburst")
     if rate is None or burst is None:

@@ -68,6 +68,11 @@ class Words:
     def integer(self) -> int:
         return int(self._quantity({"": 1}, "1000"))
 
+    def signed(self) -> int:
+        if not re.fullmatch(r"-?\d+", word := self.next()):
+            raise self.refused(f'"{word}": write bytes, like 40')
+        return int(word)
+
     def share(self) -> float:
         return float(self._quantity({"": 1}, "0.02"))
 
