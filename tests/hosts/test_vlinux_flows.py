@@ -240,6 +240,21 @@ def test_without_slow_start_after_idle(name):
     equal_behind({"buffer": "80packets"}, {"slow_start_after_idle": False}, KEPT_WINDOWS[name])
 
 
+@pytest.mark.parametrize("seed", [16, 34])
+def test_pauses_after_losses(seed):
+    """The same packets: no window is judged while nothing waits; a probe is data that left."""
+    if seed == 16:
+        flow = Flow(algorithm="vegas", writes=[{"size": "3kB", "pause": "110ms"}])
+        link = {"rate": "50mbit", "buffer": "90packets", "loss": 0.01}
+    else:
+        requests = [{"size": "100kB", "pause": "110ms"}]
+        flow = Flow(algorithm="reno", writes=requests, slow_start_after_idle=False)
+        link = {"rate": "1gbit", "buffer": "4883packets", "loss": 0.001}
+    rtt = {16: "21.6ms", 34: "58.6ms"}[seed]
+    usual = {"jitter": "0s", "duration": "8s"}
+    equal_packets(scenario(flow, rtt=rtt, seed=seed, bottleneck=link, **usual))
+
+
 #: Flows whose routes have an `rto_min`, usually of 5 ms, and what their link does.
 SHORT_TIMEOUTS = {
     "an outage": (

@@ -353,6 +353,7 @@ impl Sender {
                 return None;
             };
             probe.marks = self.host.marks_of_old_data();
+            self.host.note_sent();
             self.host.note_probe(self.rate.was_app_limited(probe.first));
             self.rate
                 .on_sent(&mut self.host, self.board.una(), probe, false);
@@ -377,6 +378,13 @@ impl Sender {
     #[inline]
     fn end_of_turn(&mut self, blocked: bool) {
         self.host.publish_nxt(self.board.nxt());
+        // `tcp_push_pending_frames`: where no data waits, nothing judges the window.
+        let had_data = self.limits.are_none()
+            || self.validation.has_sent()
+            || self.limits.unsent(&self.board) > 0;
+        if !had_data {
+            return;
+        }
         self.validation
             .end_of_turn(&mut self.host, &self.board, blocked);
     }

@@ -59,6 +59,12 @@ impl Validation {
         self.sent_in_this_turn += segments;
     }
 
+    /// Whether new data left in this turn.
+    #[inline]
+    pub(super) fn has_sent(&self) -> bool {
+        self.sent_in_this_turn > 0
+    }
+
     /// Judges the window after everything that could be sent has been sent. `blocked`: cwnd held
     /// data back.
     #[inline]
