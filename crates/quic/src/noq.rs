@@ -264,9 +264,10 @@ impl Guest for Noq {
     }
 
     fn state(&self) -> State {
-        let mut state = self.watch.state(self.application.read_bytes);
-        let connection = &self.hosts[End::Sender as usize].connection;
-        let control = (connection.as_ref()).and_then(|(_, of)| of.congestion_state(PathId::ZERO));
+        let connection = self.hosts[End::Sender as usize].connection.as_ref();
+        let srtt = connection.and_then(|(_, of)| of.rtt(PathId::ZERO));
+        let mut state = self.watch.state(self.application.read_bytes, srtt);
+        let control = connection.and_then(|(_, of)| of.congestion_state(PathId::ZERO));
         if let Some(control) = control {
             state.cwnd_bytes = control.window();
             state.ssthresh_bytes = control.metrics().ssthresh.filter(|bytes| *bytes < u64::MAX);
@@ -341,7 +342,7 @@ impl Controller for Control {
         app_limited: bool,
         rtt: &RttEstimator,
     ) {
-        self.watch.rtt(rtt.get(), rtt.min());
+        self.watch.rtt(rtt.min());
         self.inner.on_ack(now, sent, bytes, pn, app_limited, rtt);
     }
 
@@ -352,7 +353,7 @@ impl Controller for Control {
         app_limited: bool,
         largest_packet_num_acked: Option<u64>,
     ) {
-        self.watch.seen().in_flight_bytes = in_flight;
+        self.watch.acked(in_flight);
         (self.inner).on_end_acks(now, in_flight, app_limited, largest_packet_num_acked);
     }
 

@@ -257,8 +257,10 @@ impl Guest for Quinn {
     }
 
     fn state(&self) -> State {
-        let mut state = self.watch.state(self.application.read_bytes);
-        if let Some((_, connection)) = &self.hosts[End::Sender as usize].connection {
+        let connection = self.hosts[End::Sender as usize].connection.as_ref();
+        let srtt = connection.map(|(_, connection)| connection.rtt());
+        let mut state = self.watch.state(self.application.read_bytes, srtt);
+        if let Some((_, connection)) = connection {
             let (path, control) = (connection.stats().path, connection.congestion_state());
             state.cwnd_bytes = control.window();
             state.ssthresh_bytes = control.metrics().ssthresh.filter(|bytes| *bytes < u64::MAX);
@@ -318,7 +320,7 @@ impl Controller for Control {
         app_limited: bool,
         rtt: &RttEstimator,
     ) {
-        self.watch.rtt(rtt.get(), rtt.min());
+        self.watch.rtt(rtt.min());
         self.inner.on_ack(now, sent, bytes, app_limited, rtt);
     }
 
@@ -329,7 +331,7 @@ impl Controller for Control {
         app_limited: bool,
         largest_packet_num_acked: Option<u64>,
     ) {
-        self.watch.seen().in_flight_bytes = in_flight;
+        self.watch.acked(in_flight);
         (self.inner).on_end_acks(now, in_flight, app_limited, largest_packet_num_acked);
     }
 

@@ -16,8 +16,10 @@ pub(crate) struct Seen {
     /// Where the stack tells each.
     pub(crate) sent_packets: u64,
     pub(crate) lost_packets: u64,
-    /// Smoothed, and the shortest: 0 until a packet is acknowledged.
-    rtt_us: [u32; 2],
+    /// Whether an ACK has told the RTT.
+    is_measured: bool,
+    /// The shortest RTT, which a stack tells with the next ACK: 0 until then.
+    min_rtt_us: u32,
 }
 
 impl Watch {
@@ -25,15 +27,30 @@ impl Watch {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The RTT is estimated anew.
-    pub(crate) fn rtt(&self, smoothed: Duration, shortest: Duration) {
-        self.seen().rtt_us = [smoothed, shortest].map(|rtt| rtt.as_micros() as u32);
+    /// A packet is acknowledged. The RTT is that of the ACKs so far: of the first a guess (`initial_rtt`).
+    pub(crate) fn rtt(&self, shortest: Duration) {
+        let mut seen = self.seen();
+        if seen.is_measured {
+            seen.min_rtt_us = shortest.as_micros() as u32;
+        }
     }
 
-    /// What it knows of a connection that has delivered so much.
-    pub(crate) fn state(&self, delivered_bytes: u64) -> State {
+    /// All that an ACK acknowledges has been told. The stack then measures the RTT.
+    pub(crate) fn acked(&self, in_flight_bytes: u64) {
+        let mut seen = self.seen();
+        (seen.in_flight_bytes, seen.is_measured) = (in_flight_bytes, true);
+    }
+
+    /// What it knows of a connection that has delivered so much. `srtt`: what the stack takes for the RTT.
+    pub(crate) fn state(&self, delivered_bytes: u64, srtt: Option<Duration>) -> State {
         let seen = self.seen();
-        let [srtt_us, min_rtt_us] = seen.rtt_us;
+        let measured = srtt.filter(|_| seen.is_measured);
+        let srtt_us = measured.map_or(0, |srtt| srtt.as_micros() as u32);
+        // Of one measurement both are equal, and no smoothed one is shorter than the shortest.
+        let min_rtt_us = match seen.min_rtt_us {
+            0 => srtt_us,
+            known => known.min(srtt_us),
+        };
         State {
             delivered_bytes,
             in_flight_bytes: seen.in_flight_bytes,
