@@ -33,11 +33,24 @@ def test_its_window_is_in_the_tables():
     assert {"established", "recovery"} <= kinds
 
 
+@pytest.mark.parametrize("stack", ["quinn", "noq"])
+def test_its_rtt_is_that_of_the_path(stack):
+    """Until the first ACK a stack guesses 333 ms. TCP's ACKs are no matter."""
+    flow = Flow(algorithm="cubic", stack=stack, size="100kB")
+    own = {"duration": "2s", "rtt": "100ms", "delayed_ack_segments": 4}
+    result = run(Scenario(**own, bottleneck=LINK, flow=[flow]))
+    assert result.samples["srtt_us"][0] == result.samples["min_rtt_us"][0] == 0
+    assert metrics.mean_rtt_s(result)[1] == pytest.approx(0.105, abs=0.015)
+    assert result.samples["min_rtt_us"].max() == pytest.approx(100_000, rel=0.01)
+
+
 @pytest.mark.parametrize(
     ("keys", "says"),
     [
         ({"algorithm": "vegas"}, "quinn has cubic, reno, bbr of its own; choose one"),
         ({"mss": 1300}, "mss .*quinn is not told so"),
+        ({"delayed_ack_segments": 8}, "delayed_ack_segments = 8: quinn is not told so"),
+        ({"initcwnd": 1}, "initcwnd = 1: quinn sends only .* choose 2 or more"),
         ({"ecn": "accurate"}, "QUIC's counts are accurate"),
     ],
 )

@@ -301,6 +301,47 @@ fn a_flow_has_an_initial_window() {
     }
 }
 
+/// Until the first ACK both stacks have a guess, 333 ms. The first measurement is the path's delay.
+#[test]
+fn no_rtt_is_known_before_the_first_ack() {
+    for stack in STACKS {
+        let flow = Flow {
+            size_bytes: Some(100_000),
+            ..Flow::endless("cubic", 100 * MS)
+        };
+        let flow = Flow {
+            stack: Some(stack),
+            ..flow
+        };
+        let mut of = scenario(1_000_000_000, 100, vec![flow]);
+        (of.duration_ns, of.sample_interval_ns) = (S, MS);
+        let samples = simulate(&of).samples;
+        let rows = samples.time_us.iter().zip(&samples.srtt_us);
+        let mut rows = rows.zip(&samples.min_rtt_us);
+        // Packets of the handshake need up to 0.1 ms.
+        assert!(rows.all(|((&at_us, &srtt_us), &min_rtt_us)| match at_us {
+            ..=100_000 => [srtt_us, min_rtt_us] == [0, 0],
+            101_000.. => [srtt_us, min_rtt_us].map(|us| us / 1_000) == [100, 100],
+            _ => true,
+        }));
+    }
+}
+
+/// quinn sends while a full packet leaves room in its window, noq while it fits.
+#[test]
+fn one_packet_is_a_window_of_noq_only() {
+    let of = |stack| {
+        let flow = Flow {
+            initcwnd: Some(1),
+            ..guest(stack, "cubic")
+        };
+        run(&scenario(20_000_000, 60, vec![flow]), &Control::default())
+    };
+    let refused = of(StackName::Quinn).map(|_| ()).unwrap_err().to_string();
+    assert!(refused.contains("initcwnd") && refused.contains("choose 2"));
+    assert!(goodput_mbps(&of(StackName::Noq).unwrap())[0] > 10.0);
+}
+
 /// What waits for its ACK or its reader limits a sender to so much in each RTT.
 #[test]
 fn buffers_limit_a_stack() {
@@ -337,4 +378,15 @@ fn a_field_that_a_stack_has_not_is_refused() {
         ..guest(StackName::Quinn, "cubic")
     };
     assert!(refused(mss).contains("mss_bytes"));
+    let thins = Flow {
+        delayed_ack_segments: Some(2),
+        ..guest(StackName::Noq, "cubic")
+    };
+    assert!(refused(thins).contains("delayed_ack_segments"));
+    let back = Flow {
+        rate_bps: Some(1_000_000),
+        back: vec![1],
+        ..guest(StackName::Udp, "none")
+    };
+    assert!(refused(back).contains("back"));
 }

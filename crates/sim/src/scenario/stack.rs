@@ -102,10 +102,18 @@ impl Scenario {
                 is_udp && flow.receive_window_bytes.is_some(),
             ),
             ("ecn", is_udp && !flow.ecn.is_off()),
+            ("delayed_ack_segments", flow.delayed_ack_segments.is_some()),
+            ("back", is_udp && !flow.back.is_empty()),
         ] {
             let fix = format!("{name} is not told so; leave it out");
             check(!is_given, &field(key), "given".into(), &fix)?;
         }
+        check(
+            flow.stack != Some(StackName::Quinn) || flow.initcwnd != Some(1),
+            &field("initcwnd"),
+            "1".into(),
+            "quinn sends only what leaves room in its window, so nothing with one packet; choose 2 or more",
+        )?;
         check(
             flow.ecn != EcnMode::Accurate,
             &field("ecn"),
