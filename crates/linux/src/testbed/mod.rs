@@ -282,7 +282,7 @@ pub fn check(
         return refuse(&format!("flows[{flow}].reads"), "bulk".into(), fix);
     }
     if let Some(flow) = scenario.flows.iter().position(|flow| flow.frames.is_some()) {
-        let fix = "applications on the kernel always have data; leave it out, or use the simulator";
+        let fix = "applications on the kernel always have data; leave it out, or use the simulator or vlinux";
         return refuse(&format!("flows[{flow}].frames"), "a table".into(), fix);
     }
     if let Some(flow) = scenario
@@ -290,7 +290,7 @@ pub fn check(
         .iter()
         .position(|flow| !flow.writes.is_empty())
     {
-        let fix = "applications on the kernel always have data; leave it out, or use the simulator";
+        let fix = "applications on the kernel always have data; leave it out, or use the simulator or vlinux";
         return refuse(&format!("flows[{flow}].writes"), "a list".into(), fix);
     }
     if let Some(flow) = scenario
@@ -429,7 +429,7 @@ pub fn check(
             return refuse(&field("ecn"), flow.ecn.name(), fix);
         }
         if flow.rtt_exponential_ns != 0 {
-            let fix = "only the simulator draws delays; choose 0";
+            let fix = "the kernel draws none; leave it out, or use the simulator or vlinux";
             let field = field("rtt_exponential_ns");
             return refuse(&field, flow.rtt_exponential_ns.to_string(), fix);
         }

@@ -339,7 +339,7 @@ impl Flow {
             let refuse = |ok, fix: &str| refuse(ok, &format!("phase {}: {fix}", number + 1));
             refuse(
                 next.is_none_or(|next| next.at_ns > phase.at_ns),
-                "the next begins no later; sort them by at",
+                "the next begins no later; give each a later at",
             )?;
             refuse(
                 phase.every_ns.is_none() || phase.pause_ns.is_none(),

@@ -172,13 +172,13 @@ impl Scenario {
     }
 
     fn validate_session(&self, name: &str, session: &Session) -> Result<(), ScenarioError> {
-        self.validate_flow(&format!("{name}.flow"), &session.flow)?;
         check(
             session.flow.stack.is_none(),
             &format!("{name}.flow.stack"),
             format!("{:?}", session.flow.stack),
-            "a session is of TCP; give null",
+            "a session has TCP only; leave stack out",
         )?;
+        self.validate_flow(&format!("{name}.flow"), &session.flow)?;
         check(
             session.flow.read_rate_bps.is_none() && session.flow.read_rate_at.is_empty(),
             &format!("{name}.flow.read_rate_bps"),
