@@ -77,6 +77,7 @@ OPTIONAL = (
 OF_FLOWS = {
     f"Flow.{field}"
     for field in [
+        "stack",
         "stop_ns",
         "frames",
         "writes",

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ackclock import (
@@ -49,7 +50,7 @@ FILES = {
     "[flow]": (instead("[[flow]]", "[flow]"), ["write [[flow]] with two brackets"]),
     "a table misspelt": (instead("[bottleneck]", "[bottlenek]"), ['did you mean "bottleneck"?']),
     "a key misspelt": (instead("buffer", "bufer"), ["bottleneck.bufer", 'did you mean "buffer"?']),
-    "a key unknown": (instead("rtt", "delay"), ["delay: unknown key", "known keys are", "rtt"]),
+    "a key unknown": (instead("rtt", "bloat"), ["bloat: unknown key", "known keys are", "rtt"]),
     "a key of elsewhere": (instead("[[flow]]", '[[flow]]\nrate = "1mbit"'), ["flow 1: rate"]),
     "no duration": (instead('duration = "2s"\n', ""), ['write for example duration = "60s"']),
     "no rtt": (instead('rtt = "20ms"\n', ""), ['write for example rtt = "100ms"']),
@@ -115,6 +116,11 @@ SETTINGS = {
     "session.gap=1s": ["no [[session]]"],
     "seed=-1": ["seed = -1", "whole number from 0"],
     "seeed=1": ['did you mean "seed"?'],
+    "flow.1.pacing=true": ["pacing: unknown key; it is a key of the scenario, above the tables"],
+    "flow.1.route_ssthresh=true": ["unknown key; it is a key of [[session]]"],
+    "rtt_exponential=1ms": ["it is a key of [[flow]] or of [[session]]"],
+    "delay=5ms": ["it is a key of [bottleneck] or [[link]]"],
+    "flow.read_rate=-5mbit": ["choose from 1kbit to 1tbit, or 0bit"],
     "pacing=yes": ['pacing = "yes"', "write true or false"],
     "profile=linux-8": ["linux-2.6.25", "linux-6"],
     "rtt": ["write KEY=VALUE"],
@@ -279,6 +285,16 @@ def test_no_mistake_at_all(ackclock, tmp_path):
     two = ackclock("run", "-", input=SCENARIO)
     assert one.returncode == two.returncode == 0, one.stderr + two.stderr
     assert one.stdout.split("trace")[-1] == two.stdout.split("trace")[-1]
+
+
+def test_numbers_of_numpy_are_numbers():
+    own = Flow(algorithm="reno", initcwnd=np.int64(10), route=[np.uint32(1)])
+    assert own == Flow(algorithm="reno", initcwnd=10, route=[1])
+    assert type(own.initcwnd) is int
+    link = Bottleneck(rate="1mbit", buffer="1bdp", duplicate=np.float64(0.5))
+    assert type(link.duplicate) is float
+    with pytest.raises(AckclockError, match=r"initcwnd = .*write a whole number"):
+        Flow(algorithm="reno", initcwnd=np.float64(1.5))
 
 
 def test_the_kernel_without_root(here):

@@ -328,9 +328,15 @@ def test_what_python_accepts_the_engine_accepts(extreme):
         ({"profile": "linux-8"}, ['profile = "linux-8"', "linux-2.6.25", "linux-6"]),
         ({"duratoin": "1s"}, ["duratoin: unknown key", 'did you mean "duration"']),
         ({"xyzzy": 1}, ["xyzzy: unknown key", "known keys are"]),
+        ({"ecn": True}, ["ecn: unknown key; it is a key of [[flow]] or of [[session]]"]),
+        ({"session": [{"stack": "udp"}]}, ["session 1: stack: a session has TCP only; leave"]),
         (
-            {"ecn": True},
-            ["ecn: unknown key", "known keys are", "below [[flow]] or [[session]] it is one"],
+            {"flow": [{"algorithm": "reno", "writes": [{"size": "1kB"}, {"size": "2kB"}]}]},
+            ["flow 1: writes", "phase 1: the next begins no later; give each a later at"],
+        ),
+        (
+            {"flow": [{"algorithm": "reno", "receive_window": "1MB", "read_rate": "1bit"}]},
+            ['flow 1: read_rate = "1bit": choose from 1kbit to 1tbit, or 0bit'],
         ),
         ({"flow": []}, ["no flows: add at least one [[flow]] table"]),
         ({"flow": "reno"}, ["flow", "[[flow]]"]),

@@ -86,13 +86,7 @@ impl Kind {
     }
 
     fn check_range(&self, number: i128) -> Result<(), String> {
-        let range = || {
-            format!(
-                "choose from {} to {}",
-                self.written(self.low),
-                self.written(self.high)
-            )
-        };
+        let range = || format!("choose from {}", self.range());
         self.allows(number).then_some(()).ok_or_else(range)
     }
 
@@ -233,7 +227,16 @@ impl Kind {
     fn shown(&self) -> String {
         match self.kind {
             Of::Payload => "\"10MB\" or \"600packets\"".into(),
-            _ => format!("{} to {}", self.written(self.low), self.written(self.high)),
+            _ => self.range(),
+        }
+    }
+
+    fn range(&self) -> String {
+        let high = self.written(self.high);
+        match (self.kind, self.low) {
+            // Of what may stand still, and else is as fast as a link.
+            (Of::Rate, 0) => format!("1kbit to {high}, or 0bit"),
+            (_, low) => format!("{} to {high}", self.written(low)),
         }
     }
 }

@@ -411,6 +411,14 @@ fn explain(field: &str, fault: &Fault) -> String {
     }
 }
 
+/// Where the keys of a table are written.
+const PLACES: [(&str, &str); 4] = [
+    ("Scenario", "the scenario, above the tables"),
+    ("Bottleneck", "[bottleneck] or [[link]]"),
+    ("Flow", "[[flow]]"),
+    ("Session", "[[session]]"),
+];
+
 fn unknown_key(of: &str, field: &str) -> String {
     let words = &Keys::get().words;
     if words.tables.contains_key(field) {
@@ -425,6 +433,9 @@ fn unknown_key(of: &str, field: &str) -> String {
     if field == "ecn" && of == "DropTail" {
         return "a drop_tail queue cannot mark; remove ecn, or choose a queue like codel".into();
     }
+    if field == "stack" && of == "Session" {
+        return "a session has TCP only; leave stack out".into();
+    }
     let keys = Keys::of(of).iter();
     let known: Vec<_> = keys
         .map(|key| key.names().next().unwrap_or(&key.key))
@@ -432,29 +443,12 @@ fn unknown_key(of: &str, field: &str) -> String {
     if let Some(near) = nearest(field, &known) {
         return format!("unknown key; did you mean \"{near}\"?");
     }
-    let mut inside = Vec::new();
-    for table in ["bottleneck", "links", "flows", "sessions"] {
-        let key = Keys::of(of).iter().find(|key| key.key == table);
-        let inner = key.and_then(|key| match &key.takes {
-            Takes::Table { table } => Some(table),
-            Takes::Many { many } => match &**many {
-                Takes::Table { table } => Some(table),
-                _ => None,
-            },
-            _ => None,
-        });
-        if inner.is_some_and(|inner| Keys::of(inner).iter().any(|key| key.key == field)) {
-            inside.push(match table {
-                "bottleneck" => "[bottleneck]".into(),
-                _ => format!("[[{}]]", table.trim_end_matches('s')),
-            });
-        }
+    let has = |(table, _): &&(&str, &str)| Keys::of(table).iter().any(|key| key.key == field);
+    let places: Vec<_> = PLACES.iter().filter(has).map(|(_, at)| *at).collect();
+    if !places.is_empty() {
+        return format!("unknown key; it is a key of {}", places.join(" or of "));
     }
-    let also = match inside.is_empty() {
-        true => String::new(),
-        false => format!("; below {} it is one", inside.join(" or ")),
-    };
-    format!("unknown key; known keys are {}{also}", known.join(", "))
+    format!("unknown key; known keys are {}", known.join(", "))
 }
 
 fn unknown_kind(name: &str, field: &str, table: &Value, known: &[String]) -> String {

@@ -241,12 +241,6 @@ class Session(Model):
         "or the path of a C file. `kernel:NAME` is Linux's own algorithm, only on "
         "the kernel and on vlinux."
     )
-    stack: Literal["quinn", "noq", "udp"] | None = Field(
-        None,
-        description="What sends and receives in place of Linux's TCP: the QUIC stack `quinn` or "
-        "`noq`, whose own CUBIC, Reno or BBR `algorithm` is then; or `udp` at a "
-        "constant `rate`, with the algorithm `none` (default: Linux's TCP).",
-    )
     profile: (
         Literal["linux-2.6.18", "linux-2.6.25", "linux-2.6.32", "linux-6", "linux-7"] | None
     ) = Field(None, description="TCP stack of its two hosts (default: the scenario's `profile`).")

@@ -7,6 +7,7 @@ A key's name is that of its canonical field without the unit: the field `start_n
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
+from numbers import Real
 from typing import Any, ClassVar
 
 from pydantic import GetCoreSchemaHandler
@@ -25,6 +26,11 @@ def _example(value: Any, like: str) -> str:
     unit = like.lstrip("0123456789.")
     small, least = _SMALL_UNITS.get(unit, (unit, 0))
     return f"{Decimal(str(value)).normalize():f}{small if value >= least else unit}"
+
+
+def _plain(value: Any) -> Any:
+    """A number of NumPy as Python's own."""
+    return value.item() if isinstance(value, Real) and hasattr(value, "item") else value
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,7 +62,10 @@ class Kind:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
-        return core_schema.no_info_before_validator_function(self.check, handler(source))
+        def check(value: Any) -> Any:
+            return self.check(_plain(value))
+
+        return core_schema.no_info_before_validator_function(check, handler(source))
 
 
 class Integer(Kind):
@@ -177,6 +186,10 @@ class Rate(_Text):
 
     suffix, usual, parse = "_bps", "250mbit", units.rate_bps
     sizes = units.RATE_UNITS
+
+    def __repr__(self) -> str:
+        # Of what may stand still, and else is as fast as a link.
+        return super().__repr__() if self.low else f"1kbit to {self.written(self.high)}, or 0bit"
 
 
 class Size(_Text):

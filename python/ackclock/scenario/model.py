@@ -4,7 +4,7 @@ import difflib
 import functools
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NoReturn, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -132,12 +132,17 @@ def key_of(model: type[BaseModel], field: str) -> str:
     return named.get(field, field)
 
 
-def kinds_of(key: str, model: type[BaseModel] | None = None) -> Iterator[Kind]:
+def kinds_of(key: str) -> Iterator[Kind]:
     """What a key of this name may be, in every table that has one."""
-    for each in (model or Model).__subclasses__():
+    for each in _subclasses(Model):
         if kind := _kinds(each).get(key):
             yield kind
-        yield from kinds_of(key, each)
+
+
+def _subclasses(model: type[Model]) -> Iterator[type[Model]]:
+    for each in model.__subclasses__():
+        yield each
+        yield from _subclasses(each)
 
 
 def nearest(word: str, known: Sequence[str]) -> list[str]:
@@ -186,6 +191,21 @@ _LIKE = {
     "size": 'for example size = "10kB"',
     "p": "for example p = 0.01",
     "r": "for example r = 0.3",
+}
+
+
+#: A key that a table has not, though others of its kind have it.
+_HAS_NOT = {
+    ("DropTail", "ecn"): "a drop_tail queue cannot mark; remove ecn, or choose a queue like codel",
+    ("Session", "stack"): "a session has TCP only; leave stack out",
+}
+
+#: Where the keys of a table are written.
+_PLACES = {
+    "ScenarioKeys": "the scenario, above the tables",
+    "Bottleneck": "[bottleneck] or [[link]]",
+    "Flow": "[[flow]]",
+    "Session": "[[session]]",
 }
 
 
@@ -249,27 +269,16 @@ def _unknown_key(model: type[BaseModel], field: str) -> str:
         return f"the same as {field.removesuffix('s')}; keep one of the two"
     if field in ("scenario", "axes"):
         return "this is the file of a sweep; run it with `ackclock sweep`"
-    if field == "ecn" and model.__name__ == "DropTail":
-        return "a drop_tail queue cannot mark; remove ecn, or choose a queue like codel"
+    if fix := _HAS_NOT.get((model.__name__, field)):
+        return fix
     known = [info.serialization_alias or name for name, info in model.model_fields.items()]
     if near := nearest(field, known):
         return f'unknown key; did you mean "{near[0]}"?'
-    inside = [
-        "[bottleneck]" if table == "bottleneck" else f"[[{table.removesuffix('s')}]]"
-        for table in TABLES
-        if field in _keys_of(model, table)
-    ]
-    also = f"; below {' or '.join(inside)} it is one" if inside else ""
-    return f"unknown key; known keys are {', '.join(known)}{also}"
-
-
-def _keys_of(model: type[BaseModel], table: str) -> Iterable[str]:
-    """The keys of a table of a model; none if it has no such table."""
-    if table not in model.model_fields:
-        return ()
-    of = model.model_fields[table].annotation
-    inner = (get_args(of) or (of,))[0]
-    return inner.model_fields if isinstance(inner, type) and issubclass(inner, BaseModel) else ()
+    every = {each.__name__: each for each in _subclasses(Model)}
+    tables = {at: every[name].model_fields for name, at in _PLACES.items() if name in every}
+    if places := [at for at, fields in tables.items() if field in fields]:
+        return f"unknown key; it is a key of {' or of '.join(places)}"
+    return f"unknown key; known keys are {', '.join(known)}"
 
 
 def _unknown_kind(field: str, table: Mapping[str, Any], context: dict[str, Any]) -> str:
