@@ -106,22 +106,23 @@ interval: its number agrees if it is within that of the simulator, which chance 
 
 ![Windows of CUBIC and Cubic-FC: simulator and Linux in virtual time](linux/cubicfc-fig05.png)
 
-In ha2008/fig05 at 8 ms microseconds decide who loses. The simulator's ratio is 2.1 if hosts handle
-ACKs at once, and 1.2 if they take up to 100 µs (`jitter`): the kernel is in between.
+In ha2008/fig05 at 8 ms microseconds decide who loses: the simulator's ratio is 2.1 without `jitter`, 1.2 with
+100 µs of it, and the kernel's in between.
 
 ## Why they differ
 
-Both sides begin alike, mostly with thousands of equal packets. Then one of these parts them:
+Both sides begin alike. Then one of these parts them:
 
 * **Random numbers.** On a running kernel; Linux in virtual time draws those of the simulator.
 * **Two packets in one nanosecond.** The simulator handles the flow with the lower number first;
   Linux does not look at numbers.
 * **Thresholds of a microsecond.** A host with TSO holds a small burst back if the next ACK is due
-  within 1 ms. The traces' clock counts 0.256 µs, so ACKs that come exactly 1 ms apart may decide
-  otherwise (S_small_yeah_20_20, from its 416th ACK).
+  within 1 ms. The traces' clock counts 0.256 µs: ACKs exactly 1 ms apart may decide otherwise.
 * **A small send buffer.** The ends of Linux's packets then depend on how the application writes.
   BBR's is three windows (`sndbuf_expand`); on the virtual Linux each begins with 1 MiB.
-* **A late host.** A real kernel handles packets some microseconds late; `jitter` does the same.
+* **A receive window of 16 MB** is no whole number of segments: Linux fills it with a short one
+  (squareff/fig03, 2 v 128 ms, after 1 429 089 equal packets).
+* **A late host.** A real kernel handles packets microseconds late; `jitter` does the same.
 
 ## Measure it again
 
