@@ -64,7 +64,8 @@ fn resolved(text: &str, files: &Files) -> Result<Resolved, String> {
 /// Looks whether the algorithm of a flow or session loads.
 fn configure(snapshot: &Snapshot, table: &Table) -> Result<(), String> {
     let spec = table.text("algorithm").unwrap_or_default();
-    if let Some(stack) = table.text("stack") {
+    let stack = table.has_key("stack").then(|| table.text("stack"));
+    if let Some(stack) = stack.flatten() {
         return Err(format!(
             "stack = \"{stack}\": QUIC stacks and UDP run only with `ackclock explore` or `ackclock run`"
         ));
