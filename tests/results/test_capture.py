@@ -88,6 +88,7 @@ def test_what_arrives_above_a_hole_is_not_in_flight(tmp_path):
         ({"receive_buffer": "50kB"}, "receiver"),
         ({"receive_buffer": "50kB", "read_rate": "2mbit"}, "receiver"),
         ({"frames": {"size": "20kB", "every": "50ms"}}, "application"),
+        ({"frames": {"size": "1448B", "every": "10ms"}}, "application"),  # never 10 packets
         ({"send_buffer": "30kB"}, "cwnd"),  # which a capture cannot tell apart, but for `flat`
     ],
 )

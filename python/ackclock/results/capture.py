@@ -41,6 +41,8 @@ ANSWERS_S = 0.001
 #: Linux puts off new data until a third of the window is free (tcp_tso_win_divisor): a sender which
 #: does not send when more is free has nothing to send.
 DEFERRED = 1 / 3
+#: A sender may begin with as many (RFC 6928), packets.
+INITIAL_WINDOW = 10
 #: A window that loses nothing and does not grow is no loss-based one: the data in flight differs
 #: by a packet at most in this share of the time that it held the sender back, and in so many RTTs.
 FLAT, FLAT_RTTS = 0.8, 20
@@ -339,6 +341,12 @@ class _Sender:
         )
         self._acked = 0
 
+    def _is_below_initial(self) -> bool:
+        """Whether it has lost nothing, and never used the window with which it began."""
+        of = self.of
+        is_small = of.most_in_flight_bytes < INITIAL_WINDOW * self._mss
+        return is_small and of.knows_window and not of.retransmitted_packets
+
     def _close_gap(self, now_s: float) -> None:
         """New data is sent, or a repair begins: says what held the sender back until now."""
         if self._gap is not None:
@@ -347,7 +355,9 @@ class _Sender:
             is_idle = self._una == self._nxt and (
                 self._is_short or now_s - self._heard_s > ANSWERS_S
             )
-            if why == "cwnd" and (is_idle or self._acked > DEFERRED * flight + 2 * self._mss):
+            is_unused = self._is_below_initial() and now_s - self._heard_s > ANSWERS_S
+            is_freed = self._acked > DEFERRED * flight + 2 * self._mss
+            if why == "cwnd" and (is_idle or is_freed or is_unused):
                 why = "application"
             self.of.limited_s[why] += now_s - since_s
             if why == "cwnd":
