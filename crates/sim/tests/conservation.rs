@@ -404,7 +404,7 @@ fn scenarios_on_a_dumbbell() -> impl Strategy<Value = Scenario> {
                             (true, true, true, true);
                     } else if let Some(window) = flow
                         .receive_window_bytes
-                        .filter(|w| flow.timestamps && w % 4 == 0)
+                        .filter(|w| flow.timestamps && w % 4 == 0 && *w >= 6_000)
                         .filter(|_| flow.reads.map_or(at_once, |reads| reads == Reads::AtOnce))
                     {
                         flow.receive_window_bytes = None;

@@ -117,18 +117,19 @@ class Flow(Model):
     frames: Frames | None = Field(
         None,
         description="Its application writes a frame each so often, as sound and video do, and "
-        "otherwise nothing: a table of the `size` of a frame and the time `every` "
-        "(default: it always has data to send).",
+        "otherwise nothing: a table of the `size` of a frame (whole segments over "
+        "TCP) and the time `every` (default: it always has data to send).",
     )
     size: Annotated[str, Payload(1, 1_000_000_000_000_000_000)] | None = Field(
         None,
-        description='Data that it sends in all, of a session: the mean size of a transfer. "2MB" '
-        'or "600packets" (default: one connection without end).',
+        description="Data that it sends in all, over TCP in whole segments; of a session: the "
+        'mean size of a transfer. "2MB" or "600packets" (default: one connection '
+        "without end).",
     )
     receive_window: Annotated[str, Size(1, 1_000_000_000_000_000)] | None = Field(
         None, description="Receive window (default: no limit)."
     )
-    receive_buffer: Annotated[str, Size(1, 1_000_000_000_000_000)] | None = Field(
+    receive_buffer: Annotated[str, Size(24_000, 1_000_000_000_000_000)] | None = Field(
         None,
         description="Most of its receive buffer (`tcp_rmem`), by which Linux tunes the window "
         "(default: it is constant).",
@@ -222,8 +223,9 @@ class Flow(Model):
     writes: tuple[Write, ...] = Field(
         (),
         description="What its application writes on the one connection, phase after phase: a "
-        "list of tables of `at`, `size`, `every` and `pause`. `frames` is the same "
-        "with one phase (default: it always has data to send).",
+        "list of tables of `at`, `size` (whole segments over TCP), `every` and "
+        "`pause`. `frames` is the same with one phase (default: it always has data "
+        "to send).",
     )
     read_rate_at: tuple[ReadStep, ...] = Field(
         (), description="When `read_rate` changes: a list of tables of `time` and `rate`."
@@ -281,13 +283,14 @@ class Session(Model):
     )
     size: Annotated[str, Payload(1, 1_000_000_000_000_000_000)] | None = Field(
         None,
-        description='Data that it sends in all, of a session: the mean size of a transfer. "2MB" '
-        'or "600packets" (default: one connection without end).',
+        description="Data that it sends in all, over TCP in whole segments; of a session: the "
+        'mean size of a transfer. "2MB" or "600packets" (default: one connection '
+        "without end).",
     )
     receive_window: Annotated[str, Size(1, 1_000_000_000_000_000)] | None = Field(
         None, description="Receive window (default: no limit)."
     )
-    receive_buffer: Annotated[str, Size(1, 1_000_000_000_000_000)] | None = Field(
+    receive_buffer: Annotated[str, Size(24_000, 1_000_000_000_000_000)] | None = Field(
         None,
         description="Most of its receive buffer (`tcp_rmem`), by which Linux tunes the window "
         "(default: it is constant).",

@@ -1,7 +1,10 @@
 //! A TCP connection.
 
 use super::error::check;
-use super::limits::{MAX_DURATION_NS, MAX_LIMIT_BYTES, MAX_RTT_NS, MAX_TRANSFER_BYTES, NS_PER_S};
+use super::limits::{
+    MAX_DURATION_NS, MAX_LIMIT_BYTES, MAX_RTT_NS, MAX_TRANSFER_BYTES, MIN_RECEIVE_BUFFER_BYTES,
+    NS_PER_S,
+};
 use super::{EcnMode, Profile, ScenarioError};
 use crate::tcp::ReceiveBuffer;
 use ackclock_host::{Configured, Snapshot};
@@ -65,19 +68,20 @@ pub struct Flow {
     #[schemars(range(max = MAX_DURATION_NS))]
     pub stop_ns: Option<u64>,
     /// Its application writes a frame each so often, as sound and video do, and otherwise nothing: a
-    /// table of the `size` of a frame and the time `every` (default: it always has data to send).
+    /// table of the `size` of a frame (whole segments over TCP) and the time `every` (default: it always has
+    /// data to send).
     // JSON leaves out none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frames: Option<Frames>,
     /// What its application writes on the one connection, phase after phase: a list of tables of `at`,
-    /// `size`, `every` and `pause`. `frames` is the same with one phase (default: it always has data to
-    /// send).
+    /// `size` (whole segments over TCP), `every` and `pause`. `frames` is the same with one phase (default:
+    /// it always has data to send).
     // JSON leaves out an empty list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10_000))]
     pub writes: Vec<Write>,
-    /// Data that it sends in all, of a session: the mean size of a transfer. "2MB" or "600packets"
-    /// (default: one connection without end).
+    /// Data that it sends in all, over TCP in whole segments; of a session: the mean size of a transfer.
+    /// "2MB" or "600packets" (default: one connection without end).
     #[schemars(range(min = 1, max = MAX_TRANSFER_BYTES))]
     pub size_bytes: Option<u64>,
     /// Receive window (default: no limit).
@@ -86,7 +90,7 @@ pub struct Flow {
     /// Most of its receive buffer (`tcp_rmem`), by which Linux tunes the window (default: it is constant).
     // JSON leaves out none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = MAX_LIMIT_BYTES))]
+    #[schemars(range(min = MIN_RECEIVE_BUFFER_BYTES, max = MAX_LIMIT_BYTES))]
     pub receive_buffer_bytes: Option<u64>,
     /// Sender's buffer for unacknowledged data (default: no limit).
     #[schemars(range(min = 1, max = MAX_LIMIT_BYTES))]

@@ -7,5 +7,7 @@ pub(crate) const MAX_DURATION_NS: u64 = 3_600_000 * NS_PER_S;
 pub(crate) const MAX_RTT_NS: u64 = 100 * NS_PER_S;
 /// Largest receive window or send buffer: 1000000 GB.
 pub(crate) const MAX_LIMIT_BYTES: u64 = 1_000_000_000_000_000;
+/// Smallest receive buffer that acts as on Linux: 24 kB.
+pub(crate) const MIN_RECEIVE_BUFFER_BYTES: u64 = 24_000;
 /// Largest transfer: 1000000000 GB.
 pub(crate) const MAX_TRANSFER_BYTES: u64 = 1_000_000_000_000_000_000;
