@@ -106,8 +106,8 @@ interval: its number agrees if it is within that of the simulator, which chance 
 
 ![Windows of CUBIC and Cubic-FC: simulator and Linux in virtual time](linux/cubicfc-fig05.png)
 
-In ha2008/fig05 at 8 ms microseconds decide who loses: the simulator's ratio is 2.1 without `jitter`, 1.2 with
-100 µs of it, and the kernel's in between.
+In ha2008/fig05 at 8 ms microseconds decide who loses: the simulator's ratio is 2.1 without
+`jitter`, 1.2 with 100 µs of it, and the kernel's in between.
 
 ## Why they differ
 
