@@ -21,9 +21,9 @@ case $RUST in
 	echo "SKIPPED: crates/linux: the kernel part is not built" | tee "$skipped" ;;
 esac
 if [ "${1-}" = slow ]; then
-	# Eight times the random cases, where there are any; the build is that of `make test`.
+	# Four times the random cases, where there are any; the build is that of `make test`.
 	random=$(grep -l 'proptest!' crates/*/tests/*.rs | sed -E 's|.*/(.*)\.rs|--test \1|')
-	PROPTEST_CASES=2048 cargo_test $RUST --lib $random
+	PROPTEST_CASES=1024 cargo_test $RUST --lib $random
 	# Many wait for a browser, a server or a virtual machine.
 	python_test -n 3 --dist loadfile -m "slow and not alone"
 	python_test -m alone
