@@ -162,9 +162,11 @@ def test_refusals():
 
 def test_the_programs_lack_what_the_flow_lacks(tmp_path):
     seen = tmp_path / "seen"
-    read = f"cat /proc/sys/net/ipv4/tcp_sack /proc/sys/net/ipv4/tcp_early_retrans > {seen}"
-    shell.run(scenario(Flow(algorithm="reno", sack=False)), ["sh", "-c", read])
-    assert seen.read_text() == "0\n3\n"
+    names = ["tcp_sack", "tcp_slow_start_after_idle", "tcp_early_retrans"]
+    paths = " ".join(f"/proc/sys/net/ipv4/{name}" for name in names)
+    flow = Flow(algorithm="reno", sack=False, slow_start_after_idle=False)
+    shell.run(scenario(flow), ["sh", "-c", f"cat {paths} > {seen}"])
+    assert seen.read_text().split() == ["0", "0", "3"]
 
 
 def test_udp_is_told():

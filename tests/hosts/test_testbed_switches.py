@@ -12,9 +12,7 @@ from kernels import run
 pytestmark = [needs_testbed, pytest.mark.alone]
 
 
-@pytest.mark.parametrize(
-    ("switch", "lost"), [("sack", [40, 42, 44, 46]), ("tlp", [100]), ("slow_start_after_idle", [9])]
-)
+@pytest.mark.parametrize(("switch", "lost"), [("sack", [40, 42, 44, 46]), ("tlp", [100])])
 def test_a_switch_of_all_flows(switch, lost):
     """100 segments, of which some are lost: repairs and timeouts are those of the simulator."""
     link = Bottleneck(rate="10mbit", buffer="1000packets", drop_packets=lost)
