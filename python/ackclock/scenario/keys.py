@@ -188,8 +188,8 @@ class Flow(Model):
     )
     rto_min: Annotated[str, Time(1_000_000, 120_000_000_000, "5ms")] | None = Field(
         None,
-        description="What a timeout is longer than the RTT at least, as a route's `rto_min` at "
-        "both hosts: no ACK is delayed for as long (default: 200 ms).",
+        description="A timeout exceeds the RTT by this or more, as a route's `rto_min` at both "
+        "hosts: no ACK is delayed for as long (default: 200 ms).",
     )
     initial_ssthresh_packets: Annotated[int, Integer(2, 2_147_483_647)] | None = Field(
         None,
@@ -343,8 +343,8 @@ class Session(Model):
     )
     rto_min: Annotated[str, Time(1_000_000, 120_000_000_000, "5ms")] | None = Field(
         None,
-        description="What a timeout is longer than the RTT at least, as a route's `rto_min` at "
-        "both hosts: no ACK is delayed for as long (default: 200 ms).",
+        description="A timeout exceeds the RTT by this or more, as a route's `rto_min` at both "
+        "hosts: no ACK is delayed for as long (default: 200 ms).",
     )
     initial_ssthresh_packets: Annotated[int, Integer(2, 2_147_483_647)] | None = Field(
         None,

@@ -151,7 +151,7 @@ pub struct Flow {
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     #[schemars(extend("default" = true))]
     pub slow_start_after_idle: bool,
-    /// What a timeout is longer than the RTT at least, as a route's `rto_min` at both hosts: no ACK is
+    /// A timeout exceeds the RTT by this or more, as a route's `rto_min` at both hosts: no ACK is
     /// delayed for as long (default: 200 ms).
     // JSON leaves out none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
