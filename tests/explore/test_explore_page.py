@@ -117,7 +117,7 @@ def test_runs_overlay_and_each_can_be_hidden_and_removed(page):
     expect(chip).to_have_attribute("data-state", "done")
     until_whole(page, 2)
     until_drawn(page)
-    look = "each => getComputedStyle(each).backgroundColor.match(/\\d+/g).map(Number)"
+    look = "each => getComputedStyle(each).borderTopColor.match(/\\d+/g).map(Number)"
     colour = chip.locator(".line").evaluate(look)
     until(page, lambda: coloured(page, "cwnd", colour) > 100, "the second curve")
     chip.get_by_text("Hide").click()

@@ -74,11 +74,9 @@ MOST_LABELS = 8
 def cwnd(axes: Axes, result: Result) -> None:
     """Congestion window of each flow over time, in packets."""
     by_flow = metrics.until_completed(result, result.samples).partition_by("flow", as_dict=True)
-    for flow, colour, label in _flows(result):
+    for flow, look, label in _flows(result):
         samples = by_flow.get((flow,), result.samples.clear())
-        axes.plot(
-            samples["time_us"] / 1e6, samples["cwnd_packets"], color=colour, label=label, zorder=2
-        )
+        axes.plot(samples["time_us"] / 1e6, samples["cwnd_packets"], **look, label=label, zorder=2)
     axes.set_ylabel("cwnd (packets)")
     _over_time(axes, result)
 
@@ -97,8 +95,8 @@ def throughput(axes: Axes, result: Result, window_s: float | None = None) -> Non
     end_s = metrics.duration_s(result)
     edges_s = np.arange(0, end_s * (1 + 1e-9), window_s or end_s / 100)
     rates = metrics.throughput_bps(result, edges_s) / 1e6
-    for (_, colour, label), rate in zip(_flows(result), rates, strict=True):
-        axes.stairs(rate, edges_s, color=colour, label=label, baseline=None)
+    for (_, look, label), rate in zip(_flows(result), rates, strict=True):
+        axes.stairs(rate, edges_s, **look, label=label, baseline=None)
     _rates(axes, result, edges_s)
     axes.set_ylabel("throughput (Mb/s)")
     _over_time(axes, result)
@@ -125,7 +123,7 @@ def reductions(axes: Axes, result: Result) -> None:
     Each stands at the window before the event. A kind with many has a row of signs for each flow at
     the top, or one row for all if there are too many flows to tell.
     """
-    colours = {flow: colour for flow, colour, _ in _flows(result)}
+    colours = {flow: look["color"] for flow, look, _ in _flows(result)}
     rows: list[tuple[pl.DataFrame, str, str]] = []
     keys = []
     for kind, (sign, shown, small, label) in REDUCTIONS.items():
@@ -277,9 +275,9 @@ class Picture(Figure):
 def rtt(axes: Axes, result: Result) -> None:
     """Smoothed RTT of each flow over time, in ms."""
     by_flow = metrics.until_completed(result, result.samples).partition_by("flow", as_dict=True)
-    for flow, colour, label in _flows(result):
+    for flow, look, label in _flows(result):
         samples = by_flow.get((flow,), result.samples.clear()).filter(pl.col("srtt_us") > 0)
-        axes.plot(samples["time_us"] / 1e6, samples["srtt_us"] / 1e3, color=colour, label=label)
+        axes.plot(samples["time_us"] / 1e6, samples["srtt_us"] / 1e3, **look, label=label)
     axes.set_ylabel("smoothed RTT (ms)")
     _over_time(axes, result)
 
@@ -295,9 +293,9 @@ def rtt_cdf(axes: Axes, result: Result) -> None:
         fix = _more_samples(result) if len(result.flows) else "add a [[flow]]"
         raise AckclockError(f"rtt-cdf: no RTT of a flow is known ({_interval(result)}); {fix}")
     by_flow = samples.partition_by("flow", as_dict=True)
-    for flow, colour, label in _flows(result):
+    for flow, look, label in _flows(result):
         if (flow,) in by_flow:
-            _distribution(axes, by_flow[flow,]["srtt_us"] / 1e3, color=colour, label=label)
+            _distribution(axes, by_flow[flow,]["srtt_us"] / 1e3, **look, label=label)
     axes.set_xlabel("smoothed RTT (ms)")
     _over_shares(axes, "samples", _interval(result))
 
@@ -466,7 +464,7 @@ def overview(result: Result, panels: Sequence[str] = ("cwnd", "throughput", "que
         for axes in over_time[-1:]:
             axes.set_xlabel("time (s)")
         flows = [] if _OF_NO_FLOW.issuperset(panels) else _flows(result)
-        lines = [Line2D([], [], color=colour, label=label) for _, colour, label in flows]
+        lines = [Line2D([], [], **look, label=label) for _, look, label in flows]
         if (more := len(lines) - MOST_LABELS) > 0:
             lines[MOST_LABELS:] = [Line2D([], [], linestyle="", label=f"… {more} more")]
         figure.legend(
@@ -526,21 +524,20 @@ def inline_svg(figure: Figure) -> str:
     return svg[svg.index("<svg") :].replace(style.INK, "currentColor")
 
 
-def _flows(result: Result) -> list[tuple[int, str, str]]:
-    """Number, colour and label of each flow: coloured by algorithm where each has its own."""
+def _flows(result: Result) -> list[tuple[int, dict[str, Any], str]]:
+    """Number, look and label of each flow: no two have the same colour and line."""
     specs = [flow["algorithm"] for flow in result.resolved["flows"]]
     names = [result.manifest["algorithms"][spec]["name"] for spec in specs]
-    colours = [style.of(name).colour for name in names]
-    if not len(set(colours)) == len(colours) > 1:
-        colours = [style.FLOWS[index % len(style.FLOWS)] for index in range(len(specs))]
     labels = [
         of_stack(flow, _label(spec, name, specs, names))
         for flow, spec, name in zip(result.resolved["flows"], specs, names, strict=True)
     ]
     ways = ["" if way == "forward" else f", {way}" for way in result.flows["direction"]]
     return [
-        (number, colour, f"flow {number}, {label}{way}")
-        for number, (colour, label, way) in enumerate(zip(colours, labels, ways, strict=True), 1)
+        (number, {"color": colour, "linestyle": line}, f"flow {number}, {label}{way}")
+        for number, ((colour, line), label, way) in enumerate(
+            zip(style.looks(names), labels, ways, strict=True), 1
+        )
     ]
 
 

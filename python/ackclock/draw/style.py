@@ -3,6 +3,7 @@
 Colours are those of Okabe and Ito, which colour-blind readers can distinguish, and two more.
 """
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
@@ -49,8 +50,9 @@ ALGORITHMS = {
     "constant_rate": Style("#E69F00", "2", "Constant Rate", "-."),
 }
 
-#: Colours of flows with the same algorithm, by number.
+#: Colours of flows with the same algorithm, by number, and the lines of each round of them.
 FLOWS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#999999")
+LINES = ("-", "--", ":", "-.")
 
 #: Colour of text and axes: nearly black in a file, the page's text colour in the report.
 INK = "#010203"
@@ -87,3 +89,15 @@ def applied() -> AbstractContextManager[None]:
 def of(algorithm: str) -> Style:
     """The style of an algorithm; black for an algorithm without a style, such as a user's."""
     return ALGORITHMS.get(algorithm, Style(INK, "D", algorithm))
+
+
+def looks(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Colour and line of each flow: its algorithm's colour where no two share one, else by number.
+
+    32 flows can be told apart. The live page has the same rule (`names.js`).
+    """
+    colours = [of(name).colour for name in names]
+    if len(set(colours)) == len(colours) > 1:
+        return [(colour, LINES[0]) for colour in colours]
+    rounds = [divmod(number, len(FLOWS)) for number in range(len(names))]
+    return [(FLOWS[at], LINES[turn % len(LINES)]) for turn, at in rounds]

@@ -92,15 +92,16 @@ export class Chips {
 
   keys(run, drawn) {
     const flows = drawn.filter((each) => each.run === run.id && each.panel === "cwnd" && !each.edge);
-    const keys = flows.slice(0, MOST_NAMED).map(({ number, colour }) => {
+    const keys = flows.slice(0, MOST_NAMED).map(({ number, colour, dash }) => {
       const line = element("span", { className: "line" });
-      line.style.background = colour;
+      line.style.borderTop = `3px ${dash ? "dashed" : "solid"} ${colour}`;
       const { name } = run.about.flows[number - 1];
       const got = run.end.summary?.flows[number - 1]?.goodput_bps;
       const mbps = (each) => (each / 1e6).toPrecision(3);
       const { low, high } = run.end.summary?.flows[number - 1]?.spread_bps ?? {};
       const rate = got === undefined ? "" : ` ${mbps(got)} Mb/s${low === undefined ? "" : ` (${mbps(low)} to ${mbps(high)})`}`;
-      return element("span", {}, line, `${label(name, this.about)}${rate}`);
+      const same = run.about.flows.filter((each) => each.name === name).length > 1;
+      return element("span", {}, line, `${label(name, this.about)}${same ? ` ${number}` : ""}${rate}`);
     });
     if (flows.length > MOST_NAMED) keys.push(`and ${flows.length - MOST_NAMED} more`);
     if (run.end.says) keys.push(run.end.says);

@@ -31,10 +31,10 @@ export function svg(plots, title, labels) {
   const { from, to } = plots;
   const parts = [];
   let top = 30;
-  labels.forEach(({ colour, text }, index) => {
+  labels.forEach(({ colour, dash, text }, index) => {
     if (index % 3 === 0) top += 18;
     const left = LEFT + (index % 3) * 305;
-    parts.push(`<rect x="${left}" y="${top - 7}" width="18" height="3" fill="${colour}"/>`);
+    parts.push(`<path d="M${left} ${top - 5}h18" stroke="${colour}" stroke-width="3" stroke-dasharray="${dash ?? ""}"/>`);
     parts.push(`<text x="${left + 24}" y="${top - 1}">${escaped(text)}</text>`);
   });
   const marked = plots.showMarks ? (plots.marked?.signs ?? []) : [];

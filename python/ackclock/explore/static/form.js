@@ -275,8 +275,9 @@ export class Form {
     });
     const dot = element("span", { className: "dot" });
     dot.style.background = this.colourOf(spec.name);
-    // The curves of two flows of one algorithm have other colours than the algorithm's.
-    dot.hidden = flows.filter((each) => parse(each.algorithm ?? "cubic").name === spec.name).length > 1;
+    // The curves of two flows whose algorithms have one colour have other colours.
+    const same = (each) => this.colourOf(parse(each.algorithm ?? "cubic").name) === this.colourOf(spec.name);
+    dot.hidden = flows.filter(same).length > 1;
     const title = element("b", {}, dot, `Flow ${index + 1}`);
     const code = element("button", { type: "button", className: "plain code", textContent: "C file", title: "Read its C file" });
     code.addEventListener("click", () => this.read(spec.name));

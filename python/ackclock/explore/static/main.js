@@ -10,7 +10,7 @@ import { Form, label } from "./form.js";
 import { drawGallery } from "./gallery.js";
 import { drawKept } from "./kept.js";
 import { pack, unpack } from "./link.js";
-import { describe } from "./names.js";
+import { describe, looks } from "./names.js";
 import { Plots } from "./plots.js";
 import { SEEDS, banded, together } from "./seeds.js";
 import { drawSigns } from "./signs.js";
@@ -62,15 +62,15 @@ const isDark = () => {
   return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 };
 
-// A colour of the figures, lighter where the page is dark.
+// A colour of the figures, lighter where the page is dark; without one that of text.
 function onPage(colour) {
-  if (colour === "#010203") return isDark() ? "#e4e8ec" : "#1a1f26";
+  if (!colour) return isDark() ? "#e4e8ec" : "#1a1f26";
   if (!isDark()) return colour;
   const parts = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
   return `#${parts.map((each) => Math.round(each + (255 - each) * 0.28).toString(16).padStart(2, "0")).join("")}`;
 }
 
-const colourOf = (name) => onPage(about.styles[name]?.colour ?? "#010203");
+const looksOf = (names, numbers) => looks(names, about, numbers).map(({ colour, dash }) => ({ colour: onPage(colour), dash }));
 
 // On a phone the form stands above what is shown.
 const fold = () => $("#side").classList.add("folded");
@@ -260,29 +260,24 @@ function clear() {
 
 const visible = () => shown.filter((id) => !hidden.has(id) && runs.get(id)?.about.flows);
 
-// The curves to draw, with their colours: by algorithm where each curve has its own.
+// The curves to draw, with their colours.
 function curves() {
   const flows = visible().flatMap((id) => runs.get(id).about.flows.map((flow, index) => ({ id, flow, number: index + 1 })));
-  const names = flows.map(({ flow }) => flow.name);
-  const byName = new Set(names).size === names.length;
   let next = Math.max(0, ...[...slots.values()].map((slot) => slot + 1));
-  const colours = new Map();
-  for (const { id, flow, number } of flows) {
-    const key = `${id} ${number}`;
-    if (!slots.has(key)) slots.set(key, next++);
-    const colour = byName ? colourOf(flow.name) : onPage(about.colours[slots.get(key) % about.colours.length]);
-    colours.set(key, colour);
-  }
+  const keys = flows.map(({ id, number }) => `${id} ${number}`);
+  for (const key of keys) if (!slots.has(key)) slots.set(key, next++);
+  const drawn = looksOf(flows.map(({ flow }) => flow.name), keys.map((key) => slots.get(key)));
+  const lookOf = new Map(keys.map((key, index) => [key, drawn[index]]));
   const several = visible().length > 1;
   const found = flows.flatMap(({ id, flow, number }) =>
     ["cwnd", "throughput", "rtt"].map((panel) => {
       const own = about.styles[flow.name] ? label(flow.name, about) : flow.name;
       const text = `${several ? `${runs.get(id).title}: ` : ""}flow ${number} ${own}`;
-      return { run: id, panel, number, colour: colours.get(`${id} ${number}`), label: text };
+      return { run: id, panel, number, ...lookOf.get(`${id} ${number}`), label: text };
     }),
   );
   for (const id of visible()) {
-    const colour = several ? colours.get(`${id} 1`) : onPage("#010203");
+    const { colour } = (several && lookOf.get(`${id} 1`)) || { colour: onPage() };
     for (let number = 1; number <= runs.get(id).about.queues; number++) {
       const dash = number > 1 ? [2 + 2 * number, 3] : undefined;
       found.push({ run: id, panel: "queue", number, colour, dash, label: `queue ${number}` });
@@ -477,7 +472,7 @@ async function showFigures() {
   if (!$("#figures .card")) drawFigures($("#figures .list"), await api.figures(), chooseFigure);
 }
 
-const drawCards = () => drawGallery($("#gallery .cards"), about, colourOf, choose);
+const drawCards = () => drawGallery($("#gallery .cards"), about, looksOf, choose);
 
 async function showKept() {
   show("kept");
@@ -491,7 +486,7 @@ function picture() {
   const labels = plots.curves
     .filter(({ panel, edge }) => panel === "cwnd" && !edge)
     .slice(0, 12)
-    .map(({ colour, label: text }) => ({ colour, text }));
+    .map(({ colour, dash, label: text }) => ({ colour, dash, text }));
   const titles = visible().map((id) => runs.get(id).title);
   return svg(plots, titles.length > 3 ? `${titles.length} runs` : titles.join(" · "), labels);
 }
@@ -519,13 +514,14 @@ addEventListener("unhandledrejection", (event) => {
 });
 
 async function begin() {
+  $("#unstarted")?.remove();
   document.documentElement.dataset.theme = localStorage.getItem("theme") ?? "";
   if (!document.documentElement.dataset.theme) delete document.documentElement.dataset.theme;
   about = await api.about();
   plots = new Plots($("#panels"), fetchDetail);
   chips = new Chips($("#runs"), about, { cancel, toggle, take, drop, read, rerun });
   form = new Form($("#form"), about, draft.files, edited);
-  form.colourOf = colourOf;
+  form.colourOf = (name) => onPage(about.styles[name]?.colour);
   code = new Code(about, draft.files, form, () => tab("code"), edited);
   form.read = (name) => code.read(name);
   drawCards();

@@ -1,4 +1,4 @@
-// Short names of scenarios.
+// Short names of scenarios, and the looks of their flows.
 
 import { label, parse } from "./form.js";
 
@@ -14,6 +14,17 @@ function flat(table, prefix = "") {
 }
 
 const short = (key) => key.replace("bottleneck.", "").replace(/^flow\.(\d+)\./, "flow $1 ").replace(/ ?algorithm$/, "");
+
+// The dashes of each round of colours.
+const DASHES = [undefined, [7, 4], [2, 3], [7, 3, 2, 3]];
+
+// {colour, dash} of each flow: its algorithm's colour where no two share one, else by number, as `style.looks`.
+export function looks(names, about, numbers = [...names.keys()]) {
+  const own = names.map((name) => about.styles[name]?.colour);
+  if (new Set(own).size === own.length) return own.map((colour) => ({ colour }));
+  const many = about.colours.length;
+  return numbers.map((number) => ({ colour: about.colours[number % many], dash: DASHES[Math.floor(number / many) % DASHES.length] }));
+}
 
 // What differs from the run before it, or the name of the scenario by itself.
 export function describe(fields, files, before, about) {

@@ -387,7 +387,7 @@ export class Plots {
     }
   }
 
-  // Many curves: all of a colour as one path, which is much faster than a path for each.
+  // Many curves: all of a look as one path, which is much faster than a path for each.
   drawMany(plot, mine) {
     const { ctx, bbox, data } = plot;
     const [times, ...curves] = data;
@@ -404,9 +404,10 @@ export class Plots {
     ctx.clip();
     ctx.lineWidth = this.moving ? 1 : devicePixelRatio;
     ctx.globalAlpha = mine.length > 40 ? 0.55 : 1;
-    const ofColour = Map.groupBy(mine.map(({ colour }, index) => ({ colour, index })), ({ colour }) => colour);
-    for (const [colour, group] of ofColour) {
-      ctx.strokeStyle = colour;
+    const ofLook = Map.groupBy(mine.map((each, index) => ({ ...each, index })), ({ colour, dash }) => `${colour} ${dash}`);
+    for (const group of ofLook.values()) {
+      ctx.strokeStyle = group[0].colour;
+      ctx.setLineDash(group[0].dash ?? []);
       ctx.beginPath();
       for (const { index } of group) {
         const values = curves[index];
