@@ -71,14 +71,15 @@ kernel: build ## The kernel part too, for deploy, doctor and --on kernel: needs 
 
 quic: $(VENV)/quic build ## QUIC stacks as flows: `stack = "quinn"` (tests have them, too)
 
-lab: $(LAB) ## The simulator as WebAssembly, for the laboratory in a browser: needs clang
+lab: build $(LAB) ## The laboratory as files for any web server, in out/lab (minutes): needs clang
+	@$(BIN)/python scripts/lab_page.py out/lab
 
 test: $(VENV)/quic build $(VENV)/dev ## The tests of every crate and command (8 minutes from nothing); skipped ones at the end
 	@if scripts/require.sh --check clang libelf; then $(MAKE) --no-print-directory --silent $(KERNEL); fi
 	@if scripts/require.sh --check clang wasm node; then $(MAKE) --no-print-directory --silent $(LAB); fi
 	@RUST="$(or $(RUST),$(CRATES))" PYTHON="$(PYTHON)" scripts/test.sh
 
-test-slow: $(VENV)/quic kernel lab $(VENV)/clang $(VENV)/dev $(VENV)/ray $(VENV)/docs $(VENV)/programs ## The tests that take minutes each: browsers, virtual machines, real time (root)
+test-slow: $(VENV)/quic kernel $(LAB) $(VENV)/clang $(VENV)/dev $(VENV)/ray $(VENV)/docs $(VENV)/programs ## The tests that take minutes each: browsers, virtual machines, real time (root)
 	@RUST="$(or $(RUST),$(CRATES))" PYTHON="$(PYTHON)" scripts/test.sh slow
 
 test-fresh: ## `make demo` and `make test` in new Debian systems of many kinds (root); FRESH="root user"
@@ -174,7 +175,7 @@ lock: $(VENV)/uv ## Pin the Python packages anew, from pyproject.toml
 notebook: build ## Run docs/notebook.ipynb anew (seconds)
 	$(BIN)/python scripts/notebook.py
 
-site: build lab $(VENV)/clang $(VENV)/dev $(VENV)/docs ## The documentation and the full report, in out/site (an hour of 2 cores, resumes; REPORT=--quick: minutes)
+site: build $(LAB) $(VENV)/clang $(VENV)/dev $(VENV)/docs ## The documentation and the full report, in out/site (an hour of 2 cores, resumes; REPORT=--quick: minutes)
 	@$(BIN)/ackclock report $(REPORT) -o out/report
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "written: out/site/index.html"

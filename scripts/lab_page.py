@@ -1,6 +1,6 @@
 """Writes the live page as files: it needs no server but one of files, and runs in the browser.
 
-`make site` puts it below `lab/`. `python scripts/lab_page.py DIRECTORY` writes it by itself.
+`make lab` writes it to out/lab, `make site` below `lab/` of the site.
 """
 
 import base64
@@ -26,12 +26,18 @@ OFFLINE = Path(__file__).with_name("lab_offline.js")
 #: What `make site` and `make test-slow` fetch (scripts/clang.sh).
 CLANG = Path(sys.prefix, "clang")
 
-#: A browser loads no module from a file.
-AS_FILE = """<script>
-if (location.protocol === "file:") document.querySelector("#gallery .lead").textContent =
-  "This page needs a file server: run python3 -m http.server in its folder, and open http://localhost:8000";
-</script>
+#: A browser loads no module from a file: this stays in view where the page's script does not run.
+UNSTARTED = """<p id="unstarted" class="problem">This page needs a file server: run
+<code>python3 -m http.server</code> in its folder, and open http://localhost:8000</p>
 """
+#: What the page may load: its own files, and the style of a scorecard, which inherits the policy.
+#: A worker has the policy of its own answer, which a server sends: if it is this one, `script-src`
+#: needs 'wasm-unsafe-eval', for the simulator and for compiled C files.
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'sha256-{digest}'; "
+    "img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; "
+    "base-uri 'none'; form-action 'none'"
+)
 
 
 def write(directory: Path) -> None:
@@ -44,7 +50,14 @@ def write(directory: Path) -> None:
     (directory / "static" / "index.html").unlink()
     page = (STATIC / "index.html").read_text(encoding="utf-8")
     page = page.replace('<html lang="en">', '<html lang="en" data-side="lab">')
-    page = page.replace("</html>", f"{AS_FILE}</html>")
+    page = page.replace("<main>", f"<main>{UNSTARTED}")
+    digest = hashlib.sha256((STATIC / "ackclock.css").read_bytes()).digest()
+    policy = CSP.format(digest=base64.b64encode(digest).decode())
+    page = page.replace(
+        "<meta name",
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<meta name',
+        1,
+    )
     (directory / "index.html").write_text(page, encoding="utf-8")
     compiler = [path for path in CLANG.glob("*") if path.suffix not in {".wasm", ".tar"}]
     for path in compiler:
@@ -128,5 +141,8 @@ def _offline(directory: Path) -> str:
 if __name__ == "__main__":
     import lab_judges
 
-    lab_judges.write(Path(sys.argv[1]))
-    write(Path(sys.argv[1]))
+    written = Path(sys.argv[1])
+    lab_judges.write(written)
+    write(written)
+    print(f"written: {written}; type python3 -m http.server -d {written}")
+    print("and open http://localhost:8000")

@@ -1,10 +1,14 @@
 """What the tests share and import; the fixtures are in `conftest.py`."""
 
+import functools
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from contextlib import contextmanager
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import NamedTuple
 
@@ -201,3 +205,24 @@ def made_by_hand(
             "cpu_time_s": 0.0,
         },
     )
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files, as any server does."""
+
+    def log_message(self, *_):
+        """Is quiet."""
+
+
+@contextmanager
+def serving(root):
+    """A server of the files in a directory; the page is below `lab/`, as in the documentation."""
+    handler = functools.partial(Quiet, directory=root)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
+        running.root = root / "lab"
+        running.host = f"127.0.0.1:{running.server_port}"
+        running.url = f"http://{running.host}/lab/"
+        thread = threading.Thread(target=running.serve_forever, daemon=True)
+        thread.start()
+        yield running
+        running.shutdown()

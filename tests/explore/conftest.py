@@ -1,15 +1,12 @@
 """Fixtures of the live page."""
 
-import functools
-import threading
 from contextlib import contextmanager
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 import lab_page
 from acts import until
-from common import new_context
+from common import new_context, serving
 from explorer import Server
 
 ENGINE = lab_page.STATIC / "lab" / "engine.wasm"
@@ -21,27 +18,6 @@ def server(tmp_path_factory):
     running = Server(tmp_path_factory.mktemp("explore"))
     yield running
     assert running.close() == ""
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves files, as any server does."""
-
-    def log_message(self, *_):
-        """Is quiet."""
-
-
-@contextmanager
-def serving(root):
-    """A server of the files in a directory; the page is below `lab/`, as in the documentation."""
-    handler = functools.partial(Quiet, directory=root)
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
-        running.root = root / "lab"
-        running.host = f"127.0.0.1:{running.server_port}"
-        running.url = f"http://{running.host}/lab/"
-        thread = threading.Thread(target=running.serve_forever, daemon=True)
-        thread.start()
-        yield running
-        running.shutdown()
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ import lab_judges
 import lab_page
 from ackclock import Scenario, evaluate, metrics, run
 from acts import fill, show_form
-from common import SLOW_MS
-from conftest import ENGINE, opened, serving
+from common import SLOW_MS, serving
+from conftest import ENGINE, opened
 from lab_page import CLANG
 
 #: Candidates of an attack are a quarter of these.
@@ -118,6 +118,7 @@ def test_both_buttons_without_a_server(browser, judging):
             shown.click()
         expect(card.value.locator("h1")).to_have_text("Scorecard of cubic")
         assert card.value.locator("#R16 tr").count() > 1
+        expect(card.value.locator("header.bar")).to_have_css("display", "flex")  # has its style
         show_form(page)
         page.click("[data-judge=attack]")
         chip = page.locator(".run", has_text="Attack on cubic")

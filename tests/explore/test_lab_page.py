@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import re
+import subprocess
 
 import pytest
 from playwright.sync_api import expect
@@ -14,6 +15,7 @@ from ackclock import Scenario, papers, run
 from ackclock.explore import figures, gallery
 from ackclock.results import measures
 from acts import until_curves, until_whole
+from common import ROOT, serving
 
 #: All files of the page together, compressed.
 MOST_BYTES = 3_000_000
@@ -105,7 +107,29 @@ def test_without_a_compiler_a_c_file_is_not_said_to_run_here(site, browser):
 def test_opened_as_a_file_it_says_what_it_needs(site, browser):
     page = browser.new_page()
     page.goto((site.root / "index.html").as_uri())
-    expect(page.locator("#gallery .lead")).to_contain_text("python3 -m http.server")
+    expect(page.locator("#unstarted")).to_contain_text("python3 -m http.server")
+    page.close()
+
+
+def test_a_script_that_is_not_the_page_s_own_does_not_run(site, browser):
+    """What the policy allows, the other tests use, with a clean console."""
+    page = browser.new_page()
+    page.goto(site.url)
+    page.wait_for_selector(".card")
+    blocked = page.evaluate(
+        """() => new Promise((done) => {
+          const found = [];
+          addEventListener("securitypolicyviolation", ({ effectiveDirective: of }) => {
+            if (found.push(of) === 3) done(found.sort());
+          });
+          for (const [name, textContent] of [["script", "ran = 1"], ["style", "p {}"]]) {
+            document.body.append(Object.assign(document.createElement(name), { textContent }));
+          }
+          fetch("http://127.0.0.2:9/").catch(() => {});
+        })"""
+    )
+    assert blocked == ["connect-src", "script-src-elem", "style-src-elem"]
+    assert page.evaluate("typeof ran") == "undefined"
     page.close()
 
 
@@ -164,6 +188,19 @@ def test_a_figure_of_a_report_opens_in_the_lab(ackclock, tmp_path):
             assert [{key: each[key] for key in ("title", "toml")} for each in sources] == figure[
                 "runs"
             ]
+
+
+@pytest.mark.slow
+def test_what_make_lab_writes_opens(browser):
+    done = subprocess.run(["make", "lab"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "python3 -m http.server -d out/lab\n" in done.stdout
+    with serving(ROOT / "out") as running:
+        page = browser.new_page()
+        page.goto(running.url)
+        choose(page, "01-cubic-epoch")
+        until_curves(page, 1)
+        page.close()
 
 
 def test_it_is_small(site):
