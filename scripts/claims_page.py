@@ -19,7 +19,7 @@ from pathlib import Path
 from PIL import Image
 
 from ackclock import papers
-from ackclock.draw.html import Table
+from ackclock.draw.html import Table, look_of
 from ackclock.explore.figures import VERDICTS
 from ackclock.pages import tally
 
@@ -69,7 +69,7 @@ def data(directory: Path) -> list[dict[str, str]]:
 
 
 def page(rows: Sequence[Row], *, parts: bool = False) -> str:
-    """docs/claims.md; with `parts` in the cards it is for the site."""
+    """docs/claims.md; with `parts` in the cards it is for the site, whose cards fold."""
     claims = [row for row in rows if not row["part"]]
     counted = [
         (_paper(row), row["verdict"], row["firmness"].partition(" ")[0], row["reason"])
@@ -90,7 +90,10 @@ def page(rows: Sequence[Row], *, parts: bool = False) -> str:
         text += [f"## {paper}", "", _dense(table), ""]
     text += ["## Cards", ""]
     for row in claims:
-        text += [*_card(row, [each for each in rows if parts and _is_part(each, row)]), ""]
+        if parts:
+            text += [*_folded(row, [each for each in rows if _is_part(each, row)]), ""]
+        else:
+            text += [f"### {row['claim']}", "", *_card(row), ""]
     return "\n".join(text)
 
 
@@ -119,18 +122,31 @@ def _is_part(row: Row, of: Row) -> bool:
     return row["claim"] == of["claim"] and bool(row["part"])
 
 
+def _anchor(row: Row) -> str:
+    """As GitHub makes it of the heading."""
+    return row["claim"].replace(".", "").lower()
+
+
 def _linked(row: Row) -> str:
-    anchor = row["claim"].replace(".", "").lower()
-    return f"[{_short(row)}](#{anchor})"
+    return f"[{_short(row)}](#{_anchor(row)})"
 
 
-def _card(row: Row, parts: Sequence[Row]) -> Iterator[str]:
+def _folded(row: Row, parts: Sequence[Row]) -> Iterator[str]:
+    """A card that opens on a click, by a link to its anchor, and on paper."""
+    verdict = f'<span class="{look_of(row["verdict"])}">{line(row)[1]}</span>'
+    yield f'<details class="claim" markdown="1"><summary>{row["claim"]} {verdict}</summary>'
+    yield f'<div id="{_anchor(row)}" markdown="1">'
+    yield ""
+    yield from _card(row, parts)
+    yield ""
+    yield "</div></details>"
+
+
+def _card(row: Row, parts: Sequence[Row] = ()) -> Iterator[str]:
     """What the paper says, what was measured, and what turns the verdict.
 
     On the site also what we take the paper to say, all parts, and what was tried without effect.
     """
-    yield f"### {row['claim']}"
-    yield ""
     picture = f"{PICTURES}/{DRAWN.get(row['claim'], '')}"
     yield f"{row['quote']}." + f" [Picture]({picture})." * (DOCS / picture).is_file()
     if parts:

@@ -44,10 +44,14 @@ OUTSIDE = {
 LATER = ("adr/", "CHANGELOG.md")
 #: `make site` writes it first: all papers, with thumbnails and cards.
 REPORT = ROOT / "out" / "report"
-#: What the front page of the site leads to, beside the README.
+#: The front page of the site begins with the laboratory, which runs this scenario of the gallery.
+FIRST = "02-cubic-joins"
 LAB = """
-<p><a href="lab/index.html"><strong>The lab</strong></a>: the simulator in your browser. Choose a
-scenario, and watch its curves.</p>
+<p class="wide">This is the laboratory: a simulator of TCP, in your browser, that equals Linux
+packet for packet. Choose another algorithm, rate or queue, and press Run.
+<a href="lab/index.html">Open it alone</a> for a gallery, a tour in six steps, and C files of your
+own.</p>
+<iframe class="lab" src="{link}" title="The laboratory"></iframe>
 <p><a href="scorecards/index.html"><strong>The league</strong></a>: all algorithms, row by row.</p>
 """
 PAPERS = """
@@ -66,11 +70,25 @@ THEME = """  --md-primary-fg-color: #0072b2; --md-primary-fg-color--dark: #005a8
 """
 #: Code of 100 characters fits, and more of a wide table. Pictures in the dark, as in the report.
 LAYOUT = """.md-grid { max-width: 76rem; }
-.md-typeset p:not(:has(img)), .md-typeset li { max-width: 40rem; }
+.md-typeset p:not(.wide):not(:has(img)), .md-typeset li { max-width: 40rem; }
+.md-typeset h1:has(~ .lab) { margin: 0 0 .4rem; }
+iframe.lab {
+  width: 100%; height: max(26rem, calc(100vh - 12rem)); border: 1px solid var(--line);
+  border-radius: .4rem;
+}
 .md-typeset td code { word-break: normal; }
 .md-typeset table:not([class]) :is(th, td) { min-width: 2.2rem; padding: .6em; }
 .md-typeset .scroll td:is(:first-child, .long) { min-width: 7rem; }
 .md-typeset pre > code { font-size: .74em; }
+.md-typeset details.claim {
+  border: 0; border-top: 1px solid var(--line); box-shadow: none; margin: 0;
+}
+.md-typeset details.claim > summary { background: none; font-weight: 400; }
+.md-typeset details.claim > summary { padding-left: .6rem; }
+.md-typeset details.claim > summary::before { display: none; }
+.md-typeset details.claim > summary > span { float: right; }
+.md-typeset details.claim > div { scroll-margin-top: 7rem; }
+@media print { .md-typeset details::details-content { content-visibility: visible; } }
 .md-typeset .parts td { border-top: 0; padding-top: 0; }
 .md-typeset .parts details { border: 0; box-shadow: none; margin: 0; padding: 0; }
 .md-typeset .parts summary {
@@ -159,9 +177,10 @@ def on_page_markdown(markdown, page, config, files):  # noqa: ARG001 (mkdocs giv
     if uri == LEAGUE:
         page.meta["hide"] = ["toc"]  # wide
     if uri == "index.md":
+        page.meta["hide"] = ["navigation", "toc"]
         title, rest = markdown.split("\n", 1)
         shown = PAPERS if (REPORT / "index.html").exists() else ""
-        markdown = f"{title}\n{LAB}{shown}{rest}"
+        markdown = f"{title}\n{LAB.format(link=_first())}{shown}{rest}"
     markdown = re.sub(
         r"^```toml\n(.*?)^```$",
         lambda block: block[0] + _in_lab(block[1], page.title or "", uri),
@@ -191,6 +210,13 @@ def on_page_markdown(markdown, page, config, files):  # noqa: ARG001 (mkdocs giv
         return f"{text}({os.path.relpath(to, Path(uri).parent)}{anchor or ''})"
 
     return re.sub(r"(\[[^\]]*\])\(([^)#\s:]+)(#[^)\s]*)?\)", turned, markdown)
+
+
+def _first():
+    """Where the laboratory runs the scenario of the front page."""
+    (each,) = (each for each in gallery.scenarios() if each["name"] == FIRST)
+    scenario = Scenario.from_text(each["toml"], source="")
+    return f"lab/{lab_page.link((scenario, each['title']))}"
 
 
 def _in_lab(toml, title, uri):
@@ -253,7 +279,7 @@ def style():
     )
     looks = "|".join(map(report.look_of, report.VERDICTS))
     marks = re.findall(rf"^\.(?:{looks})[^{{}}]*{{.*?}}$", shared, re.MULTILINE)
-    cells = re.sub(r"\.(?=[a-z])", "td.", "\n".join(marks))
+    cells = re.sub(r"\.(?=[a-z])", ":is(td, summary > span).", "\n".join(marks))
     return "\n".join(
         [
             f"[data-md-color-scheme] {{\n{light}{THEME}}}",
