@@ -63,7 +63,8 @@ def import_tc_command(
     commands: Annotated[
         list[str],
         typer.Argument(
-            help="Commands in quotes: tc, mm-…, ipfw, dnctl, comcast or pumba.", metavar="COMMAND…"
+            help="Commands in quotes (tc, mm-…, ipfw, dnctl, comcast, pumba), files of them, or -.",
+            metavar="COMMAND|FILE|-…",
         ),
     ],
     output: Annotated[
@@ -77,14 +78,17 @@ def import_tc_command(
         ackclock import-tc "tc qdisc add dev eth0 root netem delay 50ms 10ms loss 1%" -o s.toml
         ackclock import-tc "mm-delay 20 mm-link up.trace down.trace --uplink-queue=infinite"
         ackclock import-tc "ipfw pipe 1 config bw 10Mbit/s delay 50ms plr 0.01 queue 50KBytes"
+        tc qdisc show | ackclock import-tc - -o s.toml
 
     netem, tbf, htb, fq_codel, codel, fq, pie, fifos and cake's rate; pipes of ipfw and dnctl;
-    comcast and pumba. What has no counterpart is one message. Data goes the way of the commands.
+    comcast and pumba. Variables of the shell that the commands set are read. What has no
+    counterpart is one message. Data goes the way of the commands.
     """
     from ackclock.imports import text  # noqa: PLC0415 (only this command needs it)
 
     with one_line_errors():
-        made = text.scenario(commands, output.parent if output else Path())
+        read = [text.read(each) for each in commands]
+        made = text.scenario(read, output.parent if output else Path())
         if output is None:
             out.print(made, end="", markup=False, highlight=False, soft_wrap=True)
             return

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ackclock.base.errors import AckclockError
+from ackclock.imports import tc
 from ackclock.imports.link import DEVICE
 from ackclock.imports.words import Words
 from ackclock.scenario.kinds import Rate
@@ -37,7 +38,7 @@ def scenario(commands: list[str]) -> tuple[dict[str, Any], list[str]]:
     notes: list[str] = []
     for command in commands:
         words = Words(command, command.split())
-        if re.search(r"\btc (qdisc|class|filter)\b", command):
+        if tc.IS.search(command):
             raise words.refused("give commands of one program: those of tc or of dummynet")
         if found := _CONFIG.search(command):
             if found[1] in pipes:

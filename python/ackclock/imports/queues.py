@@ -50,6 +50,7 @@ def _queue(kind: str, limit: int, *, ecn: bool) -> Callable[[Words, Link], None]
             kinds |= dict.fromkeys(("flows", "drop_batch"), words.integer)
         if kind == "pie":
             kinds |= dict.fromkeys(("alpha", "beta"), words.integer)
+            kinds |= dict.fromkeys(("nobytemode", "no_dq_rate_estimator"), lambda: None)
         packets = limit
         for word, value in options(words, kinds):
             if word in _KEYS:

@@ -1,8 +1,10 @@
 """`tc qdisc add …` as a scenario: netem, tbf, htb, and the queues below them."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from ackclock.base.errors import AckclockError
@@ -11,6 +13,8 @@ from ackclock.imports.queues import QUEUES, options
 from ackclock.imports.words import Words
 from ackclock.scenario.kinds import Rate, Time
 
+#: Whether a command is one of tc.
+IS = re.compile(r"(?<!\S)(\S*/)?tc (-\S+ )*(qdisc|class|filter)\b")
 #: Key of a link → the words of tc that give it, where they differ.
 _WORDS = {
     "rate": ("rate", "ceil", "bandwidth", "bw"),
@@ -30,57 +34,72 @@ _WORDS = {
 }
 
 
+@dataclass
+class Command:
+    """A command that makes a queue: "qdisc", "class" or "filter", and the words of its kind."""
+
+    what: str
+    words: Words
+    device: str = ""
+    parent: str = ""
+    #: Its own class or handle.
+    own: str = ""
+    kind: str = ""
+    stab: dict[str, str | int] = field(default_factory=dict)
+
+
+#: Kinds that hold no packets: what they take goes to an ifb, and lo has a noqueue.
+_NONE = ("ingress", "clsact", "noqueue")
+
+
 def links(commands: list[str]) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """The fields of the link of each device in commands of tc, and what is not the same.
 
     Raises `AckclockError`, a line that names the command and what has no counterpart.
     """
-    devices: dict[str, list[tuple[str, Words]]] = {}
+    devices: dict[str, list[Command]] = {}
     for text in commands:
-        words = Words(text.strip(), text.split())
-        if what := _head(words):
-            devices.setdefault(_device(words), []).append((what, words))
-    # An ingress alone hands its packets to an ifb; lo has a noqueue.
-    queues = {
-        device: each
-        for device, each in devices.items()
-        if any(not {"ingress", "noqueue"} & set(words.left) for _, words in each)
-    }
-    made = {device: _of_device(each) for device, each in queues.items()}
+        command = _command(Words(text, text.split()))
+        if not command:
+            continue
+        before = devices.setdefault(command.device, [])
+        if command.kind not in _NONE:
+            is_root = command.what == "qdisc" and not command.parent  # it takes the place of all
+            before[:] = [each for each in before if each.what == "filter" or not is_root]
+            before.append(command)
+    made = {device: _of_device(each) for device, each in devices.items() if each}
     notes = [note for link in made.values() for note in link.notes]
     return {device: link.fields for device, link in made.items()}, [*dict.fromkeys(notes)]
 
 
-def _of_device(commands: list[tuple[str, Words]]) -> Link:
+def _of_device(commands: list[Command]) -> Link:
     link = Link()
     default: str | None = None
     classes: dict[str, Callable[[], None]] = {}
-    for what, words in commands:
-        link.below = "parent" in words.left[:3]
-        if what == "filter":
+    for command in commands:
+        words, kind = command.words, command.kind
+        link.below = bool(command.parent)
+        link.framing |= command.stab
+        if command.what == "filter":
             _police(words, link)
             continue
-        parent = words.left[1] if link.below else ""
-        place = _place(words, link)
-        if place == "ingress":
+        _band(words, link, command.parent)
+        if command.what == "class":
+            classes[command.own] = _class(words, kind, link)
             continue
-        _band(words, link, parent)
-        if what == "class":
-            classes[place] = _class(words, link)
-            continue
-        kind = words.next()
         if kind == "htb":
             default = _htb(words)
             continue
         if kind in ("prio", "mq"):
-            link.bands |= {place: ""} if kind == "prio" else {}
+            link.bands |= {command.own: ""} if kind == "prio" else {}
             link.notes.append(f"{kind} is left out: here all flows pass one queue")
             continue
         if kind == "dualpi2":
-            raise words.refused('dualpi2 is not read; write queue = "dualpi2" in [bottleneck]')
+            why = 'dualpi2 is not read; write queue = "dualpi2" in [bottleneck]'
+            raise words.refused(why, kind)
         if kind not in _QDISCS:
             near = _NEAREST.get(kind, "netem, tbf, htb, cake, fq, red, AQMs and fifos have")
-            raise words.refused(f"{kind} has no counterpart in a scenario; {near}")
+            raise words.no_counterpart(kind, near)
         _QDISCS[kind](words, link)
     _choose(classes, default)
     fields = link.fields
@@ -92,68 +111,88 @@ def _of_device(commands: list[tuple[str, Words]]) -> Link:
     return link
 
 
-def in_its_words(error: AckclockError, commands: list[str]) -> AckclockError:
-    """An error that names a key of the link, as one that names a command and its word."""
-    found = re.match(r"(?:bottleneck|link \d+)(?:\.|: )([\w.]+) = .*?: (.*)", str(error))
+def in_its_words(
+    error: AckclockError, commands: list[str], devices: Sequence[str]
+) -> AckclockError:
+    """An error that names a key of the link, as one that names a command and its word.
+
+    `devices`: those of the links, in order; none if the commands are not of tc.
+    """
+    found = re.match(r"(?:bottleneck|link (\d+))(?:\.|: )([\w.]+) = .*?: (.*)", str(error))
     if not found:
         return error
-    key = found[1].rpartition(".")[2]
+    key = found[2].rpartition(".")[2]
+    device = [*devices, ""][min(int(found[1] or 1), len(devices) or 1) - 1]
     for command in reversed(commands):
+        words = command.split()
+        if device and ("dev", device) not in pairwise(words):
+            continue
         for word in _WORDS.get(key, (key,)):
-            if word in command.split():
-                return AckclockError(f'"{command}": {word}: {found[2].partition("; write")[0]}')
+            if word in words:
+                at = len(words) - words[::-1].index(word)
+                why = found[3].partition("; write")[0]
+                return AckclockError(f'"{command}": word {at}: {word}: {why}')
     return error
 
 
 #: Commands of a script that make no queue.
-_SETS_UP = ("ip", "ifconfig", "modprobe", "ethtool", "sysctl")
+_SETS_UP = ("ip", "ifconfig", "modprobe", "ethtool", "sysctl", "set", "echo", "sleep", "true")
+_EXAMPLE = 'write commands like "tc qdisc add dev eth0 root netem delay 50ms"'
+#: What stands before the kind, with a value.
+_PLACES = ("dev", "parent", "handle", "classid")
 
 
-def _head(words: Words) -> str:
-    """Qdisc, class or filter; "" of a command that makes none."""
-    at = [at for at, word in enumerate(words.left) if word == "tc" or word.endswith("/tc")]
-    if not at and next((each for each in words.left if each != "sudo"), "") in _SETS_UP:
-        return ""
-    if not at:  # in front of it stand sudo, a namespace, a container
-        raise words.refused('write commands like "tc qdisc add dev eth0 root netem delay 50ms"')
-    del words.left[: at[0] + 1]
-    while words.left and words.left[0].startswith("-"):
-        words.next()
-    word, action = words.next(), words.next()
-    if "mirred" in words.left:  # to an ifb, whose queue is that of what comes to the device
-        return ""
-    if word == "filter" and action == "add" and "police" not in words.left:
+def _command(words: Words) -> Command | None:
+    """What a command makes and where; None if it makes no queue."""
+    each = words.left
+    if not (what := _behind_tc(words)):
+        return None
+    command = Command(what, words)
+    given = _placed(words, command)
+    if "dev" not in given:
+        raise words.refused('write "dev" and a device first, like dev eth0')
+    command.device, command.parent = given["dev"], given.get("parent", "")
+    command.own = given.get("classid", given.get("handle", ""))
+    if what != "filter":
+        command.kind = words.next()
+        return command
+    if ("action", "mirred") in pairwise(each):  # to an ifb, whose queue is that of what comes
+        return None
+    if "police" not in each:
         raise words.refused("filters choose classes; leave them out, and all but one class or band")
-    if word not in ("qdisc", "class", "filter"):
-        raise words.refused('write commands like "tc qdisc add dev eth0 root netem delay 50ms"')
+    del each[: each.index("police") + 1]
+    return command
+
+
+def _behind_tc(words: Words) -> str:
+    """Qdisc, class or filter, of a command that adds one; or ""."""
+    each = words.left
+    if not (found := IS.search(" ".join(each))):
+        if next((word for word in each if word != "sudo"), "") in _SETS_UP:
+            return ""
+        raise words.refused(_EXAMPLE)
+    # In front of it stand sudo, a namespace, a container.
+    del each[: len(words.command[: found.end()].split()) - 1]
+    what, action = words.next(), words.next()
     if action in ("del", "delete", "show", "list", "ls"):
         return ""
     if action not in ("add", "replace", "change"):
-        raise words.refused(f'"{action}" makes no queue; write "tc {word} add …"')
-    return word
+        raise words.refused(f'"{action}" makes no queue; write "tc {what} add …"', action)
+    return what
 
 
-def _device(words: Words) -> str:
-    if words.next() != "dev":
-        raise words.refused('write "dev" and a device first, like dev eth0')
-    return words.next()
-
-
-def _place(words: Words, link: Link) -> str:
-    """What stands before the kind: root or a parent, and the own class or handle, or "ingress"."""
-    own = ""
-    while words and words.left[0] in ("root", "parent", "handle", "classid", "ingress", "stab"):
+def _placed(words: Words, command: Command) -> dict[str, str]:
+    """The values of `_PLACES`; a stab's sizes go to the command."""
+    given: dict[str, str] = {}
+    while words and words.left[0] in (*_PLACES, "root", "stab"):
         word = words.next()
-        own = word if word == "ingress" else own
-        if word == "stab":
-            while words.left[:1] and words.left[0] in (*SIZES, "mtu", "tsize"):
-                size = words.next()
-                value = framing_of(words, size)
-                link.framing |= {size: value} if size in SIZES else {}
-        elif word not in ("root", "ingress"):
-            value = words.next()
-            own = value if word in ("classid", "handle") else own
-    return own
+        if word in _PLACES:
+            given[word] = words.next()
+        while word == "stab" and words and words.left[0] in (*SIZES, "mtu", "tsize"):
+            size = words.next()
+            value = framing_of(words, size)
+            command.stab |= {size: value} if size in SIZES else {}
+    return given
 
 
 def _band(words: Words, link: Link, parent: str) -> None:
@@ -168,8 +207,6 @@ def _band(words: Words, link: Link, parent: str) -> None:
 
 def _police(words: Words, link: Link) -> None:
     """A policer of what a filter takes: here of every packet."""
-    while words.next() != "police":
-        pass
     policer: dict[str, str] = {}
     framing: dict[str, str | int] = {}
     while words:
@@ -180,9 +217,9 @@ def _police(words: Words, link: Link) -> None:
             policer["burst"] = f"{words.bytes()}B"
         elif word in SIZES:
             framing[word] = framing_of(words, word)
-        elif word in ("mtu", "flowid", "index"):
+        elif word in ("mtu", "flowid", "classid", "index"):
             words.next()
-        elif word not in ("drop", "action", "conform-exceed", "classid"):
+        elif word not in ("drop", "drop/pass", "drop/ok", "conform-exceed"):
             raise words.no_counterpart(f"police's {word}", "leave it out")
     if len(policer) < 2:
         raise words.refused("police needs a rate and a burst, like rate 10mbit burst 100k")
@@ -197,30 +234,35 @@ def _htb(words: Words) -> str | None:
     while words:
         word = words.next()
         if word not in ("default", "r2q", "direct_qlen", "offload"):
-            raise words.refused(f'"{word}" is no option of htb')
+            raise words.refused(f'"{word}" is no option of htb', word)
         value = words.next() if word != "offload" else ""
         default = value if word == "default" else default
     return default
 
 
-def _class(words: Words, link: Link) -> Callable[[], None]:
+#: Words of a class for its burst, and for that of its ceil.
+_BURSTS = dict.fromkeys(("burst", "buffer", "maxburst"), "burst")
+_BURSTS |= dict.fromkeys(("cburst", "cbuffer", "cmaxburst"), "cburst")
+
+
+def _class(words: Words, kind: str, link: Link) -> Callable[[], None]:
     """What a class of htb does if it is the chosen one."""
-    if (kind := words.next()) != "htb":
-        raise words.refused(f"a class of {kind} has no counterpart in a scenario; htb has")
+    if kind != "htb":
+        raise words.no_counterpart(f"a class of {kind}", "htb has")
     options: dict[str, int] = {}
     framing: dict[str, str | int] = {}
     while words:
         word = words.next()
         if word in ("rate", "ceil"):
             options[word] = words.rate_bps()
-        elif word in ("burst", "cburst"):
-            options[word] = words.bytes()
+        elif word in _BURSTS:
+            options[_BURSTS[word]] = words.bytes()
         elif word in SIZES:
             framing[word] = framing_of(words, word)
         elif word in ("prio", "quantum", "mtu"):
             words.next()
         else:
-            raise words.refused(f'"{word}" is no option of a class of htb')
+            raise words.refused(f'"{word}" is no option of a class of htb', word)
     if "rate" not in options:
         raise words.refused("a class needs a rate, like rate 10mbit")
 
@@ -305,7 +347,7 @@ def _netem_rate(words: Words, link: Link) -> None:
     if bps := words.rate_bps():  # 0: no limit
         link.rate(bps)
     while (number := words.if_number()) is not None:
-        if float(number):
+        if number.strip("0."):
             raise words.no_counterpart("a packet overhead", "lower the rate")
 
 
@@ -319,8 +361,10 @@ def _jitter(words: Words, fields: dict[str, Any]) -> None:
 
 
 def _no_correlation(words: Words, what: str) -> None:
-    correlation = words.if_number()
-    if correlation is not None and float(correlation.rstrip("%")):
+    if (correlation := words.if_number()) is None:
+        return
+    words.left.insert(0, correlation)
+    if words.probability():
         raise words.no_counterpart(f"a correlation of {what}", f"leave out {correlation}")
 
 
@@ -344,7 +388,7 @@ def _loss(words: Words) -> Any:
         return _state(words)
     if words.left[:1] == ["gemodel"]:
         words.next()
-        given = _probabilities(words)
+        given = _probabilities(words, 4)
         p, r, lost, good = given + [round(1 - given[0], 9), 1.0, 0.0][len(given) - 1 :]
         h, k = round(1 - lost, 9), round(1 - good, 9)
         return {"kind": "gilbert_elliott", "p": p, "r": r, "h": h, "k": k}
@@ -355,9 +399,9 @@ def _loss(words: Words) -> Any:
     return p
 
 
-def _probabilities(words: Words) -> list[float]:
+def _probabilities(words: Words, most: int) -> list[float]:
     given = [words.probability()]
-    while (number := words.if_number()) is not None:
+    while len(given) < most and (number := words.if_number()) is not None:
         words.left.insert(0, number)
         given.append(words.probability())
     return given
@@ -365,7 +409,7 @@ def _probabilities(words: Words) -> list[float]:
 
 def _state(words: Words) -> Any:
     """Netem's four states: with p32 and p14 of 0 two are left, and these are Gilbert's."""
-    given = _probabilities(words)
+    given = _probabilities(words, 5)
     p13, p31, p32, _, p14 = given + [round(1 - given[0], 9), 0.0, 1.0, 0.0][len(given) - 1 :]
     if p32 or p14:
         name, value = ("p32", p32) if p32 else ("p14", p14)

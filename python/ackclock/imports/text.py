@@ -7,52 +7,71 @@ from pathlib import Path
 from typing import Any
 
 from ackclock.base.errors import AckclockError
-from ackclock.imports import dummynet, mahimahi, tc, wrappers
+from ackclock.imports import dummynet, mahimahi, shell, tc, wrappers
 from ackclock.scenario.scenario import Scenario
 
 #: A line of `tc qdisc show` or `tc class show`.
 _SHOWN = re.compile(
     r"(qdisc|class) (\w+) (\S+) (?:dev (\S+) )?(root|parent \S+) ?(?:refcnt \d+ ?)?(.*)"
 )
+#: A longer file of commands is not read whole.
+MOST_BYTES = 1 << 20
 #: Linux's own on lo: IP packets have at most 65 535 bytes, and headers with timestamps 52.
 LOOPBACK_MSS = 65_483
 #: What these commands say nothing of.
 USUAL: dict[str, Any] = {"duration": "30s", "rtt": "1ms", "flow": [{"algorithm": "cubic"}]}
 
 
+def read(argument: str) -> str:
+    """The commands of an argument: itself, a file's if it is one word, or for "-" standard input.
+
+    Raises `AckclockError` of a file that cannot be read.
+    """
+    if len(argument.split()) != 1:
+        return argument
+    try:
+        with Path("/dev/stdin" if argument == "-" else argument).open("rb") as given:
+            return given.read(MOST_BYTES).decode()
+    except UnicodeDecodeError:
+        raise AckclockError(f"{argument}: is no text; give a file of commands") from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise AckclockError(f"{argument}: {why}; give commands in quotes, a file, or -") from None
+
+
 def scenario(lines: list[str], directory: Path = Path()) -> str:
     """The text of a scenario file in `directory` with the link of these commands.
 
-    Each text has one command or several, of lines or with `;` or `&&` between them.
+    Each text has commands as a shell reads them: lines, `;`, `&&`, variables that have a value.
     Raises `AckclockError`, a line that names the command and what has no counterpart.
     """
-    whole = [re.sub(r"\\\s*\n", " ", line) for line in lines]
-    commands = [each.strip() for line in whole for each in re.split(r"\n|;|&&", line)]
-    commands = [each for each in commands if each and not each.startswith("#")]
+    commands = shell.commands("\n".join(lines))
     if any(_SHOWN.fullmatch(each) for each in commands):
         commands = list(_as_commands(commands))
     if not commands:
         raise AckclockError(
             'no command; give one like "tc qdisc add dev eth0 root netem delay 50ms"'
         )
-    ran = commands
+    ran, devices = commands, []
     if commands[0].startswith("mm-"):
         fields, notes = mahimahi.scenario(" ".join(commands))
         for link in fields["link"]:
             if "trace" in link:
                 link["trace"] = os.path.relpath(link["trace"], directory)
-    elif any(dummynet.IS.fullmatch(each) for each in commands):
+    elif any(dummynet.IS.fullmatch(each) and not tc.IS.search(each) for each in commands):
         fields, notes = dummynet.scenario(commands)
     else:
         runs: list[str] = []
-        ran = [run for each in commands if (run := wrappers.as_tc(each, runs))]
+        bare = [re.sub("[\"']", "", each) for each in commands]
+        ran = [run for each in bare if (run := wrappers.as_tc(each, runs))]
         links, notes = tc.links(ran)
+        devices = [*links]
         notes[:0] = runs
         fields = _joined(links, notes)
     try:
         made = Scenario.parse(USUAL | fields)
     except AckclockError as error:
-        raise tc.in_its_words(error, ran) from None
+        raise tc.in_its_words(error, ran, devices) from None
     about = [f"# {each}" for each in [*commands, *notes]]
     return "\n".join([*about, made.to_toml()])
 

@@ -13,7 +13,7 @@ _PREFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _PREFIXES |= {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 #: In sizes every prefix is one of 1024.
 _SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
-_NUMBER = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([a-z%]*)")
+_NUMBER = re.compile(r"(\d{1,18}(?:\.\d{0,18})?|\.\d{1,18})([a-z%]*)")
 
 
 @dataclass
@@ -29,14 +29,20 @@ class Words:
     def next(self) -> str:
         """The next word."""
         if not self.left:
-            raise self.refused("a word is missing at its end")
+            raise self.refused(f"a word is missing at its end, behind {self.command.split()[-1]}")
         return self.left.pop(0)
 
-    def refused(self, why: str) -> AckclockError:
-        return AckclockError(f'"{self.command}": {why}')
+    def refused(self, why: str, what: str = "") -> AckclockError:
+        """An error that names the command, and the place of `what`, or of its last word, in it."""
+        read = self.command.split()
+        del read[len(read) - len(self.left) :]
+        named = re.findall(r"[^\s']+", what)[::-1]
+        places = (at for word in named for at in range(len(read), 0, -1) if read[at - 1] == word)
+        place = f"word {next(places, len(read))}: " if what else ""
+        return AckclockError(f'"{self.command}": {place}{why}')
 
     def no_counterpart(self, what: str, instead: str) -> AckclockError:
-        return self.refused(f"{what} has no counterpart in a scenario; {instead}")
+        return self.refused(f"{what} has no counterpart in a scenario; {instead}", what)
 
     def if_number(self) -> str | None:
         """The next word, if it is a number."""
@@ -46,7 +52,7 @@ class Words:
         word = self.next()
         found = _NUMBER.fullmatch(word.lower())
         if not found or found[2] not in units:
-            raise self.refused(f'"{word}": write a quantity of tc, like {like}')
+            raise self.refused(f'"{word}": write a quantity of tc, like {like}', word)
         return Decimal(found[1]) * units[found[2]]
 
     def time_ns(self) -> int:
@@ -69,8 +75,8 @@ class Words:
         return int(self._quantity({"": 1}, "1000"))
 
     def signed(self) -> int:
-        if not re.fullmatch(r"-?\d+", word := self.next()):
-            raise self.refused(f'"{word}": write bytes, like 40')
+        if not re.fullmatch(r"-?\d{1,9}", word := self.next()):
+            raise self.refused(f'"{word}": write bytes, like 40', word)
         return int(word)
 
     def share(self) -> float:
@@ -80,5 +86,5 @@ class Words:
         word = self.left[0] if self.left else ""
         percent = self._quantity({"%": 1, "": 1}, "1%")
         if percent > 100:
-            raise self.refused(f'"{word}": choose from 0% to 100%')
+            raise self.refused(f'"{word}": choose from 0% to 100%', word)
         return float(round(percent / 100, 9))
