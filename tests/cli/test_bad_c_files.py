@@ -2,6 +2,7 @@
 
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -74,6 +75,34 @@ def test_a_crash_is_one_line(start, body, words):
     assert lines[0].startswith("error: ./bad.c")
     assert words in lines[0]
     assert "Traceback" not in said
+
+
+#: Reads that compilers may take for "never happens", and give any number for.
+NULL_READS = {
+    "itself": "return *(u32 *)0;",
+    "a field": "struct tcp_sock *tp = NULL; return tp->snd_cwnd;",
+    "on one way only": "u32 *p = tcp_sk(sk)->snd_cwnd > 1000000 ? (u32 *)sk : NULL; return *p;",
+    "an index": "u32 *p = NULL; return p[tcp_sk(sk)->snd_cwnd];",
+    "far": "u32 *p = NULL; return p[100000];",
+    "before it": "u32 *p = NULL; return p[-1];",
+    "a loop": "u32 *p = NULL, sum = 0; for (int i = 0; i < 8; i++) sum += p[i]; return sum;",
+    "a copy": "u32 *p = NULL, r; __builtin_memcpy(&r, p, 4); return r;",
+}
+
+
+@pytest.mark.parametrize("compiler", ["clang", "gcc"])
+@pytest.mark.parametrize("read", NULL_READS)
+def test_a_null_read_is_one_line(start, tmp_path, monkeypatch, read, compiler):
+    if compiler == "gcc":  # which checks only what is written
+        for program in ("gcc", "as", "ld"):
+            (tmp_path / program).symlink_to(shutil.which(program))
+        monkeypatch.setenv("PATH", str(tmp_path))
+    process = start("bad.c", NULL_READS[read])
+    _, said = process.communicate(timeout=300)
+    assert process.returncode == 1, said
+    (line,) = [line for line in said.splitlines() if line.startswith("error: ")]
+    assert line.startswith("error: ./bad.c:")
+    assert "function bad_ssthresh: reads" in line
 
 
 def test_the_message_of_a_crash_begins_a_line(start):
