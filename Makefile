@@ -25,7 +25,7 @@ export UV_HTTP_TIMEOUT ?= 120
 export CARGO_HTTP_TIMEOUT ?= 120
 export CARGO_NET_RETRY ?= 10
 
-.PHONY: help tools about-demo demo build kernel quic lab generate test test-slow test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel bench-ray docs docs-claims docs-drawn docs-fidelity docs-kernel docs-vlinux docs-scorecards docs-performance vectors record lock wheel notebook site clean
+.PHONY: help tools about-demo about-site demo build kernel quic lab generate test test-slow test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel bench-ray docs docs-claims docs-drawn docs-fidelity docs-kernel docs-vlinux docs-scorecards docs-performance vectors record lock wheel notebook site clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -175,10 +175,15 @@ lock: $(VENV)/uv ## Pin the Python packages anew, from pyproject.toml
 notebook: build ## Run docs/notebook.ipynb anew (seconds)
 	$(BIN)/python scripts/notebook.py
 
-site: build $(LAB) $(VENV)/clang $(VENV)/dev $(VENV)/docs ## The documentation and the full report, in out/site (an hour of 2 cores, resumes; REPORT=--quick: minutes)
+about-site:
+	@echo "The site takes $(if $(findstring --quick,$(REPORT)),15 minutes,an hour) of 2 cores from nothing, and 2.4 GB of disk in this directory."
+
+site: STARTED := $(shell date +%s)
+site: about-site build $(LAB) $(VENV)/clang $(VENV)/dev $(VENV)/docs ## The documentation and the full report, in out/site (an hour, resumes; REPORT=--quick: 15 minutes; 2.4 GB)
 	@$(BIN)/ackclock report $(REPORT) -o out/report
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
-	@echo "written: out/site/index.html"
+	@echo "written after $$(($$(date +%s) - $(STARTED))) s: out/site; type python3 -m http.server -d out/site"
+	@echo "and open http://localhost:8000"
 
 wheel: kernel $(VENV)/dev $(VENV)/wheel ## Wheels for x86-64 and aarch64, and the sdist, in target/wheels (10 minutes)
 	@PATH=$(CURDIR)/$(BIN):$$PATH scripts/wheels.sh

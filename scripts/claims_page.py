@@ -38,18 +38,18 @@ This page is for readers who want our verdict on each claim of the four papers.
 
 {tallies}
 
-[claims.csv](claims.csv) has every part and the number of runs. `ackclock claims CLAIM` measures
-one claim again, and `make docs-claims` all of them, with this page. Numbers without an interval are
-counted or computed. Nobody has digitised the papers' curves: their numbers are those of their
-texts.
+[claims.csv](claims.csv) has every part, what decides, and the number of runs. `ackclock claims
+CLAIM` measures one claim again, and `make docs-claims` all of them, with this page. Numbers without
+an interval are counted or computed. Nobody has digitised the papers' curves: their numbers are
+those of their texts.
 """
 LINE = ("claim", "verdict", "the paper", "measured, 95 % CI", "bound", "reason")
 PART = ("part", "verdict", "measured, 95 % CI", "bound", "whose", "runs")
 QUICK = """
 **Not judged here:** a claim that reads `quick` was run for this page with few or short runs only.
 """
-#: A card names so many characters of what turns a verdict; claims.csv has the rest.
-MOST = 300
+#: A card of docs/claims.md names so many characters of what turns a verdict.
+MOST = 60
 #: Where the pictures are, beside the page, and their size.
 DOCS, PICTURES = Path(__file__).parent.parent / "docs", "claims"
 WIDTH, COLOURS = 900, 64
@@ -142,27 +142,32 @@ def _folded(row: Row, parts: Sequence[Row]) -> Iterator[str]:
     yield "</div></details>"
 
 
-def _card(row: Row, parts: Sequence[Row] = ()) -> Iterator[str]:
-    """What the paper says, what was measured, and what turns the verdict.
+def _card(row: Row, parts: Sequence[Row] | None = None) -> Iterator[str]:
+    """What the paper says, and what turns the verdict.
 
-    On the site also what we take the paper to say, all parts, and what was tried without effect.
+    On the site also what we take the paper to say, what decides, all parts, and what was tried
+    without effect.
     """
     picture = f"{PICTURES}/{DRAWN.get(row['claim'], '')}"
     yield f"{row['quote']}." + f" [Picture]({picture})." * (DOCS / picture).is_file()
-    if parts:
+    on_site = parts is not None
+    if on_site:
         yield f"We judge: {row['the paper says']}."
     measured = re.sub(r"\((\d+) of \1 hold\)$", r"(all \1 hold)", row["decided by"])
-    yield f"{'Not here' if row['verdict'] == 'not testable' else 'Measured'}: {measured}."
+    if row["verdict"] == "not testable":
+        yield f"Not here: {measured}."
+    elif on_site:
+        yield f"Measured: {measured}."
     if row["verdict"] == "open":
         yield f"Runs: {row['runs']}."
     if row["turns with"]:
-        yield f"Turns with {_cut(row['turns with'])}."
+        yield f"Turns with {row['turns with'] if on_site else _cut(row['turns with'])}."
     if parts:
         table = Table(PART, [[each[column] for column in PART] for each in parts])
         yield ""
         yield table.html()
-        if row["without effect"]:
-            yield f"Without effect: {row['without effect']}."
+    if on_site and row["without effect"]:
+        yield f"Without effect: {row['without effect']}."
 
 
 def _cut(text: str) -> str:

@@ -88,14 +88,18 @@ iframe.lab {
 .md-typeset details.claim > summary::before { display: none; }
 .md-typeset details.claim > summary > span { float: right; }
 .md-typeset details.claim > div { scroll-margin-top: 7rem; }
-@media print { .md-typeset details::details-content { content-visibility: visible; } }
-.md-typeset .parts td { border-top: 0; padding-top: 0; }
-.md-typeset .parts details { border: 0; box-shadow: none; margin: 0; padding: 0; }
-.md-typeset .parts summary {
-  background: none; color: var(--accent); font-weight: 400; text-decoration: underline;
-  margin: 0; padding: 0; width: max-content; min-height: 0;
-}
-.md-typeset .parts summary::before, .md-typeset .parts summary::after { display: none; }
+@media print { .md-typeset details.claim::details-content { content-visibility: visible; } }
+/* Class on paper: a sheet of two pages, without the answers. */
+@media print { .md-typeset:has([src^="class-"]) {
+  font-size: .6rem; line-height: 1.35;
+  img { float: right; width: 35%; margin: 0 0 .2rem .8rem; }
+  h1, h2 { margin: 0 0 .2rem; clear: both; }
+  h2:nth-of-type(4) { break-before: page; }
+  pre > code { font-size: .44rem; line-height: 1.25; padding: .2rem .4rem; white-space: pre-wrap; }
+  p, pre { margin: .3rem 0; }
+  &::before { display: none; }
+  details, button { display: none; }
+} }
 [data-md-color-scheme="slate"] .md-content img {
   filter: invert(1) hue-rotate(180deg); mix-blend-mode: lighten;
 }"""

@@ -1,6 +1,6 @@
-"""Does what docs/tutorial.md tells a reader to do.
+"""Does what docs/tutorial.md and docs/class.md tell a reader to do.
 
-`python scripts/tutorial.py DIRECTORY` writes the pictures of the page there.
+`python scripts/tutorial.py DIRECTORY` writes the pictures of both pages there.
 """
 
 import os
@@ -12,18 +12,22 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+PAGES = ("tutorial", "class")
 
 
-def pictures() -> list[str]:
-    """Those that the page shows: tutorial-NAME.svg is NAME/overview.svg."""
-    return re.findall(r"\(tutorial-(\w+)\.svg\)", PAGE)
+def _text(page: str) -> str:
+    return (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
 
 
-def follow(directory: Path) -> Path:
+def pictures(page: str) -> list[str]:
+    """Those that the page shows: PAGE-NAME.svg is NAME.svg, or else NAME/overview.svg."""
+    return re.findall(rf"\({page}-(\w+)\.svg\)", _text(page))
+
+
+def follow(page: str, directory: Path) -> Path:
     """Runs every command of the page, the first in `directory`; returns where the results are."""
     (directory / "algorithms").symlink_to(ROOT / "algorithms")
-    commands = "".join(re.findall(r"^```sh\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE))
+    commands = "".join(re.findall(r"^```sh\n(.*?)^```", _text(page), re.DOTALL | re.MULTILINE))
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     subprocess.run(
         ["bash", "-e"],
@@ -33,14 +37,17 @@ def follow(directory: Path) -> Path:
         env=os.environ | {"PATH": path},
         check=True,
     )
-    return directory / "out" / "tutorial"
+    return directory / "out" / page
 
 
 def main(directory: Path) -> None:
-    with tempfile.TemporaryDirectory() as temporary:
-        results = follow(Path(temporary))
-        for name in pictures():
-            shutil.copy(results / name / "overview.svg", directory / f"tutorial-{name}.svg")
+    for page in PAGES:
+        with tempfile.TemporaryDirectory() as temporary:
+            results = follow(page, Path(temporary))
+            for name in pictures(page):
+                own = results / f"{name}.svg"
+                drawn = own if own.exists() else results / name / "overview.svg"
+                shutil.copy(drawn, directory / f"{page}-{name}.svg")
 
 
 if __name__ == "__main__":

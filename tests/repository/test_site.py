@@ -192,3 +192,14 @@ def test_the_cards_of_claims_fold(opened):
     expect(page.locator("details.claim[open]")).to_contain_text("exactly symmetric")
     page.emulate_media(media="print")
     expect(page.locator("details.claim > div:visible")).to_have_count(cards.count())
+
+
+def test_a_class_is_printed_on_two_pages(opened):
+    """Without its answers, which open on a click."""
+    page = opened("class.html")
+    answer = page.locator("details", has_text="HyStart sees the RTT rise")
+    expect(answer.locator("p")).to_be_hidden()
+    answer.locator("summary").click()
+    expect(answer.locator("p")).to_be_visible()
+    sheet = page.pdf(format="A4", margin=dict.fromkeys(("top", "bottom", "left", "right"), "1cm"))
+    assert len(re.findall(rb"/Type\s*/Page\b", sheet)) == 2

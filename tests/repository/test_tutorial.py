@@ -10,9 +10,9 @@ from common import ROOT
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    directory = tutorial.follow(tmp_path_factory.mktemp("ackclock"))
-    assert tutorial.pictures() == ["cubic", "my_cubic", "two", "four"]
-    return {name: Result.load(directory / name) for name in tutorial.pictures()}
+    directory = tutorial.follow("tutorial", tmp_path_factory.mktemp("ackclock"))
+    assert tutorial.pictures("tutorial") == ["cubic", "my_cubic", "two", "four"]
+    return {name: Result.load(directory / name) for name in tutorial.pictures("tutorial")}
 
 
 def test_pictures_are_there(results):
