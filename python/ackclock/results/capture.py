@@ -23,6 +23,9 @@ FIELDS = (
     "tcp.options.timestamp.tsval", "tcp.options.sack_le", "tcp.options.sack_re",
     "frame.cap_len", "frame.len",
 )  # fmt: skip
+#: Those of each packet whose TCP header is whole.
+NEEDED = ("tcp.stream", "tcp.srcport", "tcp.dstport", "tcp.flags", "tcp.seq", "tcp.len",
+          "tcp.window_size")  # fmt: skip
 SYN, RST, ACK = 2, 4, 16
 #: Ends that are no farther apart see the same, s.
 NEAR_S = 0.001
@@ -492,7 +495,8 @@ def _packets(path: Path) -> Iterator[dict[str, str]]:
         for seen, line in enumerate(process.stdout, 1):  # noqa: B007 (counts)
             # Of an ICMP error that quotes a packet tshark tells two values of a field.
             packet = dict(zip(FIELDS, line.rstrip("\n").split("\t"), strict=True))
-            if "," not in packet["tcp.stream"] + packet["ip.src"]:
+            # Of a header that is cut or damaged it tells none of some.
+            if "," not in packet["tcp.stream"] + packet["ip.src"] and all(map(packet.get, NEEDED)):
                 yield packet
         said = process.stderr.read()
         if process.wait() and not (seen and "cut short" in said):  # as of a tcpdump that was killed

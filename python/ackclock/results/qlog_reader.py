@@ -51,7 +51,12 @@ FIELDS = {
     **dict.fromkeys(("relative_time", "delta_time"), "time"),
     **dict.fromkeys(("event", "event_type"), "name"),
 }
+#: Names in a log of ours.
+STATES: list[str] = [*tables.schema("samples")["state"].categories]
+KINDS: list[str] = [*tables.schema("events")["kind"].categories]
 INITIAL_RTT_S = 0.333
+#: A log with later times is no log of a transfer, ms; and what its other numbers are below.
+MOST_MS, MOST = 1e14, 1e20
 #: Length of a packet that was sent: members of its data.
 LENGTHS = (("raw", "length"), ("header", "packet_size"), ("header", "length"), ("packet_size",))
 
@@ -97,7 +102,8 @@ class Trace:
                 self._metrics(time_us, data)
             case "packet_lost" | "packets_lost":
                 ours = {"packets": data.get("lost_packets", 1)} | data.get("ackclock", {})
-                lost = self.now.get("lost_packets", 0) + round(_number(ours, "packets"))
+                packets = round(_number(ours, "packets", INFINITE))
+                lost = self.now.get("lost_packets", 0) + packets
                 self.now["lost_packets"] = lost
                 self.is_losing = self.has_losses = True
                 self._keep(time_us)
@@ -113,12 +119,13 @@ class Trace:
                 packets = int(_number(data, member) / self.mss_bytes)
                 self.now[column] = min(packets, INFINITE)
         for member, column in TIMES.items():
-            if member in data:
-                self.now[column] = round(_number(data, member) * self.rtt_unit * 1e3)
+            # A longer one is not measured yet.
+            if member in data and (us := _number(data, member) * self.rtt_unit * 1e3) < INFINITE:
+                self.now[column] = round(us)
         ours = data.get("ackclock", {})
-        self.now |= {key: round(_number(ours, key)) for key in OURS if key in ours}
+        self.now |= {key: round(_number(ours, key, 1 << 53)) for key in OURS if key in ours}
         if "ca_state" in ours:
-            self.now["state"] = str(ours["ca_state"])
+            self.now["state"] = _name(ours, "ca_state", STATES)
         if self.now.get("cwnd_packets", 0) < before.get("cwnd_packets", 0):
             self.has_cuts = True
             if self.is_losing and not self.is_ours:
@@ -130,8 +137,9 @@ class Trace:
         self.has_states = True
         if "event" in (ours := data.get("ackclock", {})):
             self.is_ours = True
-            own = {key: round(_number(ours, key)) for key in OF_EVENT if key in ours}
-            self.events.append({"time_us": time_us, "kind": str(ours["event"])} | own)
+            own = {key: round(_number(ours, key, INFINITE)) for key in OF_EVENT if key in ours}
+            kind = _name(ours, "event", KINDS)
+            self.events.append({"time_us": time_us, "kind": kind} | own)
             return
         old, new = str(data.get("old", self.state)), str(data.get("new", ""))
         self.is_persistent |= "persistent_congestion" in (data.get("trigger"), new)
@@ -367,7 +375,7 @@ def _packet_bytes(events: list[tuple[str, Row]]) -> int | None:
         match _kind(event.get("name")):
             case "parameters_set":
                 value = data.get("max_datagram_size")
-                said = value if isinstance(value, int) and value > 0 else said
+                said = value if _is_size(value) else said
             case "packet_sent":
                 if size := _length(data):
                     sizes[size] += 1
@@ -381,7 +389,7 @@ def _has_seconds(events: list[tuple[str, Row]], rtt: float) -> bool:
     """
     known = [event.get("data") for _, event in events]
     of = (each.get("smoothed_rtt") for each in known if isinstance(each, dict))
-    rtts = [each for each in of if isinstance(each, (int, float))]
+    rtts = [each for each in of if isinstance(each, (int, float)) and each < MOST]
     return bool(rtts) and (rtts[0] == INITIAL_RTT_S or median(rtts) < rtt / 20)
 
 
@@ -391,9 +399,13 @@ def _length(data: Row) -> int | None:
         value: Any = data
         for member in members:
             value = value.get(member) if isinstance(value, dict) else None
-        if isinstance(value, int) and value > 0:
-            return value
+        if _is_size(value):
+            return int(value)
     return None
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, int) and 0 < value <= INFINITE
 
 
 def _ordered(
@@ -401,7 +413,7 @@ def _ordered(
 ) -> Iterator[tuple[str, int, Row]]:
     """The events of a connection in order: place, us."""
     is_delta = _common(head).get("time_format") in ("delta", "relative_to_previous_event")
-    is_delta |= "delta_time" in (head.get("event_fields") or ())
+    is_delta |= "delta_time" in _list(head.get("event_fields"))
     timed, sum_ms = [], 0.0
     for where, event in events:
         missing = [key for key in ("time", "name", "data") if key not in event]
@@ -410,10 +422,10 @@ def _ordered(
                 f"{path}: {where}: has no {missing[0]}; an event has time, name and data"
             )
         try:
-            time_ms = _number(event, "time") * unit
+            time_ms = _number(event, "time", MOST_MS) * unit
         except ValueError as error:
             raise AckclockError(f"{path}: {where}: {error}") from None
-        sum_ms = sum_ms + time_ms if is_delta else time_ms
+        sum_ms = min(sum_ms + time_ms, MOST_MS) if is_delta else time_ms
         timed.append((sum_ms, where, event))
     timed.sort(key=lambda each: each[0])
     # A clock that does not begin with the run.
@@ -444,7 +456,7 @@ def _traces(path: Path) -> Iterator[tuple[Row, list[tuple[str, Row]]]]:
     text = _text(path)
     is_sequence = text.startswith("\x1e")
     try:
-        whole = None if is_sequence else json.loads(text)
+        whole = None if is_sequence else _parsed(text)
     except json.JSONDecodeError as error:
         if error.msg != "Extra data":
             raise AckclockError(f"{path}: line {error.lineno}: {_NO_JSON} ({error.msg})") from None
@@ -466,8 +478,7 @@ def _traces(path: Path) -> Iterator[tuple[Row, list[tuple[str, Row]]]]:
 
 def _objects(path: Path, where: str, trace: Row, events: list[Any]) -> Iterator[tuple[str, Row]]:
     """The events of a trace, also where they are arrays, whose members `event_fields` names."""
-    fields = trace.get("event_fields")
-    named = map(str.lower, map(str, fields if isinstance(fields, list) else ()))
+    named = map(str.lower, map(str, _list(trace.get("event_fields"))))
     names = [FIELDS.get(name, name) for name in named]
     for at, event in enumerate(events, 1):
         if names and event == []:
@@ -484,6 +495,22 @@ _LIKE = "write qlog"
 _NO_JSON = f"is no JSON; {_LIKE}, in JSON or as JSON-SEQ"
 
 
+def _parsed(text: str) -> Any:
+    """What a JSON text says; raises `json.JSONDecodeError` alone."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise json.JSONDecodeError("too deep", text, 0) from None
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # of a whole number's digits
+        raise json.JSONDecodeError("a number is too long", text, 0) from None
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def _records(path: Path, text: str) -> Iterator[tuple[str, Row]]:
     """The objects of a JSON text sequence, or of one in each line; the last one may be cut."""
     lines = text.split("\n")
@@ -492,7 +519,7 @@ def _records(path: Path, text: str) -> Iterator[tuple[str, Row]]:
         if not record:
             continue
         try:
-            found = json.loads(record)
+            found = _parsed(record)
         except json.JSONDecodeError as error:
             if number == len(lines) > 2:
                 return
@@ -516,13 +543,21 @@ def _text(path: Path) -> str:
         raise AckclockError(f"{path}: cannot be read ({error.strerror or error})") from None
 
 
-def _number(data: Row, key: str) -> float:
+def _number(data: Row, key: str, most: float = MOST) -> float:
     """A number from 0; JSON may have a large one as text."""
     value = data[key]
     try:
         number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
-    if not 0 <= number < math.inf:
-        raise ValueError(f"{key} = {json.dumps(value)}: write a number from 0")
+    if not 0 <= number <= most:
+        raise ValueError(f"{key} = {json.dumps(value):.60}: write a number from 0 to {most:g}")
     return number
+
+
+def _name(data: Row, key: str, names: list[str]) -> str:
+    """One of the names."""
+    if (value := data[key]) not in names:
+        shown = f"{json.dumps(value):.60}"
+        raise ValueError(f"ackclock.{key} = {shown}: choose from {', '.join(names)}")
+    return str(value)

@@ -54,7 +54,7 @@ def read(content: bytes) -> Timeline:
     if content.startswith(b"PAR1"):
         try:
             table = pl.read_parquet(io.BytesIO(content))
-        except pl.exceptions.PolarsError as error:
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             raise ValueError(f"is not Parquet: {str(error).splitlines()[0]}") from None
         return _of_table(table, 0)
     try:
