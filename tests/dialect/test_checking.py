@@ -89,9 +89,8 @@ def test_the_verifier_judges_and_nothing_is_registered(ackclock, check):
 
 
 @needs_kernel
-def test_a_converted_file_passes_the_verifier(ackclock):
-    ackclock("import", HERE / "tcp_odd.c")
-    done = ackclock("check", "my_odd.c")
+def test_a_file_in_the_kernels_form_passes_the_verifier(ackclock):
+    done = ackclock("check", HERE / "tcp_odd.c")
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "verifier: takes it")
 
 
@@ -102,6 +101,15 @@ def test_the_kernels_form_is_recognised(ackclock):
     assert (told["form"], told["problems"]) == ("kernel", [])
     if is_built():
         assert " programs, " in told["hosts"]["BPF"]
+
+
+@pytest.mark.skipif(not is_built(), reason="the kernel part is not built")
+def test_what_bpf_has_no_counterpart_for_is_a_line_with_the_way_out(ackclock):
+    done = ackclock("check", HERE / "tcp_odder.c")
+    assert done.returncode == 1
+    lines = [line for line in done.stdout.splitlines() if line.startswith(str(HERE))]
+    assert [line.split(":")[1] for line in lines] == ["17", "26"]
+    assert all("kzalloc: keep 104 bytes in inet_csk_ca(sk), or write CC_" in each for each in lines)
 
 
 @pytest.mark.parametrize("name", ["nix.c", "cubic"])

@@ -56,15 +56,6 @@ def test_a_file_of_linux_without_a_twin_runs(files, name):
     assert trace(files / f"tcp_{name}.c", 250) == trace(files / f"tcp_{name}.c", 250)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [*TWINS, "lp", "nv"])  # CDG needs kcalloc
-def test_a_converted_file_does_what_the_file_does(files, ackclock, tmp_path, name):
-    file, own = files / f"tcp_{name}.c", tmp_path / f"my_{name}.c"
-    assert ackclock("import", file, "-o", own).returncode == 0
-    for hz, besides in ((250, {}), (1000, {}), (100, {"loss": 0.001})):
-        assert trace(own, hz, **besides) == trace(file, hz, **besides)
-
-
 #: What the verifier of Linux 6.18 refuses of the files as they are: the line.
 REFUSED = {"bbr": 835, "cdg": 221, "cubic": 305, "highspeed": 131, "hybla": 150}
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MODULES = {
     "run": ("run",),
     "algorithms": ("new", "examples", "response", "list", "plot"),
-    "c_files": ("import", "import-tc", "check", "conform"),
+    "c_files": ("import-tc", "check", "conform"),
     "sweep": ("sweep",),
     "evaluate": ("evaluate", "attack"),
     "explore": ("explore", "mcp"),

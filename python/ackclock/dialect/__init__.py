@@ -1,1 +1,1 @@
-"""C files of algorithms: from the kernel's form into our own dialect, and what a kernel refuses."""
+"""C files of algorithms: what the simulator and a kernel refuse."""

@@ -11,7 +11,6 @@ from pathlib import Path
 from ackclock import _core
 from ackclock.base import kernel_part
 from ackclock.base.errors import AckclockError
-from ackclock.dialect import lexer
 
 #: What an error without a line names.
 _NAMES = (
@@ -19,6 +18,8 @@ _NAMES = (
     r" calls (.*?), which the kernel",
     r" \(it needs (\w+)\)",
 )
+#: A word of C, or what has no word in it: a comment, a text.
+_WORD = re.compile(r"""/\*.*?\*/|//[^\n]*|"(?:[^"\\\n]|\\.)*"|[A-Za-z_]\w*""", re.DOTALL)
 
 
 @dataclass
@@ -116,5 +117,7 @@ def _file_of(spec: str) -> str:
 def _place(path: str, name: str) -> str:
     """Where the file has the name first."""
     text = Path(path).read_text(encoding="utf-8", errors="replace")
-    places = (each.place for each in lexer.tokens(text, path) if each.text == name)
-    return next(places, path)
+    for found in _WORD.finditer(text):
+        if found[0] == name:
+            return f"{path}:{text.count(chr(10), 0, found.start()) + 1}"
+    return path
