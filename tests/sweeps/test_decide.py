@@ -59,7 +59,7 @@ def test_seeds_are_added_until_it_is_decided(ackclock, two, tmp_path):  # noqa: 
     again = ackclock("sweep", "sweep.toml", "--until-decided", "--most", 60)
     assert "runs to simulate" not in again.stderr
     assert "coin > 0.5: 1 hold, 1 fail, 1 open" in again.stdout
-    assert re.search(r"0.02 .* 60 +open", again.stdout)
+    assert re.search(r"20 .* 60 +open", again.stdout)
     whole = ackclock("sweep", "sweep.toml")
     assert "coin > 0.5: 0 hold, 0 fail, 3 open" in whole.stdout  # of one seed
 

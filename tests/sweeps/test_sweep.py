@@ -53,6 +53,38 @@ def test_the_table_is_what_single_runs_say(ackclock, two, tmp_path):
     assert "18 runs, 6 points" in again.stdout
 
 
+@pytest.mark.usefixtures("two")
+def test_a_screen_has_the_units_of_the_picture(ackclock, tmp_path):
+    """Mb/s and ms, and no number with an exponent; JSON has the base units."""
+    (tmp_path / "units.toml").write_text(
+        'scenario = "two.toml"\nseeds = 2\n'
+        'metrics = ["goodput_bps", "mean_sojourn_s", "retransmitted_packets"]\n'
+        '[axes]\nrtt = ["10ms", "20ms"]\nbottleneck.rate = ["5mbit", "20mbit"]\n'
+    )
+    done = ackclock("sweep", "units.toml", "-o", "out", "--plot")
+    assert done.returncode == 0, done.stderr
+    header, _, *lines = done.stdout.strip().splitlines()
+    headers = re.split(r"  +", header)
+    assert headers == [
+        *("rtt (ms)", "bottleneck.rate (Mb/s)"),
+        *("goodput (Mb/s)", "mean sojourn (ms)", "retransmitted (packets)"),
+    ]
+    rows = [re.split(r"  +", line.strip()) for line in lines[:4]]
+    assert [row[:2] for row in rows] == [["10", "5"], ["10", "20"], ["20", "5"], ["20", "20"]]
+    assert not re.search(r"\de[+-]\d", done.stdout)
+    said = ackclock("sweep", "units.toml", "--json").stdout.splitlines()
+    picture = (tmp_path / "out" / "sweep.svg").read_text()
+    for cell, row in zip(map(json.loads, said), rows, strict=True):
+        assert cell["rtt_s"] * 1e3 == float(row[0])
+        assert cell["goodput_bps"]["mean"] / 1e6 == pytest.approx(
+            float(row[2].split()[0]), rel=1e-3
+        )
+        assert cell["mean_sojourn_s"]["mean"] * 1e3 == pytest.approx(
+            float(row[3].split()[0]), rel=1e-3
+        )
+    assert all(name in picture for name in headers[2:])
+
+
 def test_one_and_two_threads_make_one_table(two, tmp_path):
     of = {"rtt": ["10ms", "15ms", "20ms"], "flow.algorithm": ["cubic", "reno"]}
     names = [name for name, (_, _, needs) in METRICS.items() if "transfers" not in needs]

@@ -134,23 +134,31 @@ def _print_json(sweep: "Sweep", table: "pl.DataFrame") -> None:
 
 
 def _print(sweep: "Sweep", table: "pl.DataFrame") -> None:
-    from ackclock.estimates.stats import Estimate  # noqa: PLC0415
+    from ackclock.estimates.stats import Estimate  # noqa: PLC0415 (slow to import)
+    from ackclock.sweeps import in_units  # noqa: PLC0415 (slow to import)
 
-    constant = {axis.column for axis in sweep.axes if table[axis.column].n_unique() == 1}
+    varied = [axis for axis in sweep.axes if table[axis.column].n_unique() > 1]
     cells = list(islice(sweep.cells(table), MOST_ROWS))
-    names = [name for name in cells[0] if name not in constant]
+    # Column → its name and its scale for people.
+    columns = {axis.column: (in_units.label(axis), in_units.scale(axis)[0]) for axis in varied}
+    for name in [each for each in cells[0] if each not in {axis.column for axis in sweep.axes}]:
+        means = [abs(cell[name].mean) for cell in cells if isinstance(cell[name], Estimate)]
+        scale, unit = in_units.unit(name, max(means, default=None))
+        columns[name] = in_units.named(name, unit), scale
     shown = new_table()
-    for name in names:
-        shown.add_column(name, overflow="fold", justify="right")
+    for header, _ in columns.values():
+        shown.add_column(header, overflow="fold", justify="right")
 
-    def text(value: Any) -> str:
+    def text(value: Any, scale: float) -> str:
         if isinstance(value, Estimate):
-            return _number(value)
-        return "—" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+            return _number(in_units.scaled(value, scale))
+        if isinstance(value, int | float):
+            return _digits(value * scale)
+        return "—" if value is None else str(value)
 
     for cell in cells:
-        shown.add_row(*(text(cell[name]) for name in names))
-    print_table(shown, keys=sum(axis.column in names for axis in sweep.axes))
+        shown.add_row(*(text(cell[name], scale) for name, (_, scale) in columns.items()))
+    print_table(shown, keys=len(varied))
     points = table.unique([axis.column for axis in sweep.axes])
     if len(points) > MOST_ROWS:
         out.print(f"… and {len(points) - MOST_ROWS} more points")
@@ -168,11 +176,18 @@ def _print(sweep: "Sweep", table: "pl.DataFrame") -> None:
 
 
 def _number(estimate: "Estimate") -> str:
-    """An estimate of a column whose size is not known: four digits."""
-    text = f"{estimate.mean:.4g}"
+    """An estimate of a column whose size is not known."""
+    text = _digits(estimate.mean)
     if estimate.censored:
         return f"> {text}, {estimate.censored} of {estimate.n} cut off"
-    return text if estimate.n == 1 else f"{text} ({estimate.low:.4g} … {estimate.high:.4g})"
+    if estimate.n == 1:
+        return text
+    return f"{text} ({_digits(estimate.low)} … {_digits(estimate.high)})"
+
+
+def _digits(number: float) -> str:
+    """Four digits, without an exponent where there are more before the point."""
+    return f"{number:.0f}" if abs(number) >= 1e3 else f"{number:.4g}"
 
 
 def _counted(number: int, noun: str) -> str:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,8 @@ from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from ackclock.base.errors import AckclockError
 from ackclock.draw import plot, style
-from ackclock.estimates.stats import Estimate
 from ackclock.scenario.model import toml
+from ackclock.sweeps import in_units
 from ackclock.sweeps.axes import Axis
 from ackclock.sweeps.sweep import Sweep, estimate, measured
 
@@ -26,10 +25,6 @@ MOST_PANELS, MOST_LINES, MOST_NUMBERS = 6, 8, 100
 LONG = 4
 #: A list from whose least to whose largest value is this factor is drawn logarithmically.
 LOG_FROM = 20
-#: Ending of a column → factor and unit in a picture.
-UNITS = {"bps": (1e-6, "Mb/s"), "bytes": (1e-6, "MB"), "packets": (1, "packets"), "s": (1, "s"),
-         "bdp": (1, "BDP")}  # fmt: skip
-
 #: A part of the table, and the values of the other axes there, as text.
 _Part = tuple[pl.DataFrame, str]
 
@@ -93,7 +88,7 @@ def figure(sweep: Sweep, table: pl.DataFrame) -> Figure:
                 _lines(row[0], shown[0], parts, metric)
         for number, panel in enumerate(panels[-1]):
             # The ticks of a map have units.
-            panel.set_xlabel(shown[0].key if mapped else _label(shown[number]))
+            panel.set_xlabel(shown[0].key if mapped else in_units.label(shown[number]))
         if len(parts) > 1 and not mapped:
             panels[0, 0].legend(fontsize="small")
     return drawn
@@ -130,14 +125,14 @@ def _maps(
     for part, _ in parts:
         cells = part.group_by(columns, maintain_order=True).agg(pl.col(metric).mean())
         maps.append(cells)
-    scale, unit = _unit(metric, max(_ends(part[metric].to_numpy())[1] for part, _ in parts))
+    scale, unit = in_units.unit(metric, max(_ends(part[metric].to_numpy())[1] for part, _ in parts))
     means = [cells[metric].to_numpy().astype(float) * scale for cells in maps]
     colours = ScalarMappable(Normalize(*_ends(np.concatenate(means))), "viridis")
     for panel, cells, mean, (_, title) in zip(panels, maps, means, parts, strict=True):
         _map(panel, shown, cells, mean, colours)
         panel.set_title(title)
     panels[0].set_ylabel(up.key)
-    drawn.colorbar(colours, ax=list(panels), label=_named(metric, unit))
+    drawn.colorbar(colours, ax=list(panels), label=in_units.named(metric, unit))
 
 
 def _map(
@@ -174,7 +169,7 @@ def _map(
 
 def _lines(panel: Axes, axis: Axis, parts: Sequence[_Part], metric: str) -> None:
     """Means with 95 % intervals over one axis."""
-    scale, unit = _unit(metric, max(_ends(part[metric].to_numpy())[1] for part, _ in parts))
+    scale, unit = in_units.unit(metric, max(_ends(part[metric].to_numpy())[1] for part, _ in parts))
     for number, (part, label) in enumerate(parts):
         groups = list(part.group_by(axis.column, maintain_order=True))
         if axis.numeric:
@@ -182,14 +177,14 @@ def _lines(panel: Axes, axis: Axis, parts: Sequence[_Part], metric: str) -> None
         values = [value for (value,), _ in groups]
         found = [estimate(rows, metric) for _, rows in groups]
         known = [index for index, each in enumerate(found) if each is not None]
-        estimates = [_scaled(each, scale) for each in found if each is not None]
+        estimates = [in_units.scaled(each, scale) for each in found if each is not None]
         colour, line = style.FLOWS[number % len(style.FLOWS)], "-"
         if (name := label.rpartition("= ")[2]) in style.ALGORITHMS:
             colour, line = style.of(name).colour, style.of(name).line
         if not known:
             continue
         if axis.numeric:
-            x = [values[index] * _scale(axis)[0] for index in known]
+            x = [values[index] * in_units.scale(axis)[0] for index in known]
             look = {"color": colour, "linestyle": line, "marker": "o", "markersize": 3}
             plot.estimates(panel, x, estimates, label=label, **look)
         else:
@@ -199,7 +194,7 @@ def _lines(panel: Axes, axis: Axis, parts: Sequence[_Part], metric: str) -> None
             panel.set_xticks(range(len(values)), values)
     if axis.numeric:
         _set_scale(panel, axis)
-    panel.set_ylabel(_named(metric, unit))
+    panel.set_ylabel(in_units.named(metric, unit))
 
 
 def _dots(
@@ -212,20 +207,15 @@ def _dots(
     """The mean of each point of a hypercube over each axis."""
     names = [axis.column for axis in sweep.axes]
     points = table.group_by(names, maintain_order=True).agg(pl.col(metric).mean())
-    scale, unit = _unit(metric, _ends(table[metric].to_numpy())[1])
+    scale, unit = in_units.unit(metric, _ends(table[metric].to_numpy())[1])
     means = points[metric].to_numpy().astype(float) * scale
     for panel, axis in zip(panels, shown, strict=True):
         values = points[axis.column]
-        x = values.to_numpy() * _scale(axis)[0] if axis.numeric else values.to_list()
+        x = values.to_numpy() * in_units.scale(axis)[0] if axis.numeric else values.to_list()
         panel.scatter(x, means, s=10, alpha=0.6, linewidths=0, color=style.FLOWS[0])
         if axis.numeric:
             _set_scale(panel, axis)
-    panels[0].set_ylabel(_named(metric, unit))
-
-
-def _scaled(estimate: Estimate, scale: float) -> Estimate:
-    low, high = estimate.low * scale, estimate.high * scale
-    return replace(estimate, mean=estimate.mean * scale, low=low, high=high)
+    panels[0].set_ylabel(in_units.named(metric, unit))
 
 
 def _ends(values: np.ndarray) -> tuple[float, float]:
@@ -240,7 +230,7 @@ def _set_scale(panel: Axes, axis: Axis) -> None:
     low, *_, high = sorted(axis.in_table(value) for value in ends)
     if axis.log or (axis.low is None and low > 0 and high >= LOG_FROM * low):
         panel.set_xscale("log")
-        scale, _ = _scale(axis)
+        scale, _ = in_units.scale(axis)
         ticks = _log_ticks(low * scale, high * scale)
         panel.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         panel.xaxis.set_minor_formatter(NullFormatter())
@@ -266,27 +256,3 @@ def _value(axis: Axis, value: Any) -> str:
     """A value of the table as in the sweep file."""
     written = next((each for each in axis.values or () if axis.in_table(each) == value), value)
     return written if isinstance(written, str) else toml(written)
-
-
-def _unit(column: str, most: float | None) -> tuple[float, str]:
-    """Factor and unit of a column in a picture: times below a second are in ms."""
-    scale, unit = UNITS.get(column.rpartition("_")[2], (1, ""))
-    return (1e3, "ms") if unit == "s" and most is not None and most < 1 else (scale, unit)
-
-
-def _scale(axis: Axis) -> tuple[float, str]:
-    """The same of an axis."""
-    ends = axis.values or (axis.low, axis.high)
-    most = max(axis.in_table(value) for value in ends) if axis.numeric else None
-    return _unit(axis.column, most) if axis.column != axis.key else (1, "")
-
-
-def _named(column: str, unit: str) -> str:
-    """A metric for people: "goodput (Mb/s)"."""
-    name = (column.rpartition("_")[0] if unit else column).replace("_", " ")
-    return f"{name} ({unit})" if unit else name
-
-
-def _label(axis: Axis) -> str:
-    unit = _scale(axis)[1]
-    return f"{axis.key} ({unit})" if unit else axis.key
