@@ -2,7 +2,7 @@
 
 Each condition runs in a directory with a minimal Debian 12, behind chroot, with mount and process
 namespaces of its own. The machine is left as it was; but the kernel, and so the names of deployed
-algorithms, are shared. A table of the results is written to docs/platforms.md.
+algorithms, are shared. A table of the results is written to target/fresh/results.md.
 """
 
 import argparse
@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import TextIO
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "platforms.md"
 LOGS = ROOT / "target" / "fresh"
+PAGE = LOGS / "results.md"
 WHEELS = ROOT / "target" / "wheels"
 SUITE = "bookworm"
 PREFIX = "ackclock-fresh-"
@@ -56,22 +56,35 @@ OWN = [
     "--fork",
     "--kill-child",
 ]
+#: From nothing to the first picture.
+FIRST_PLOT_S = 60
 #: What the Containerfile types, as if it were in one shell; then a run, a C file, and the page.
-FROM_WHEELS = "\n".join(
-    [
-        "set -e",
-        *re.findall(r"^RUN (.*)$", (ROOT / "Containerfile").read_text(), re.MULTILINE),
-        "export PATH=/opt/ackclock/bin:$PATH",
-        "ackclock examples",
-        "ackclock run examples/two_cubic.toml --json",
-        "ackclock new mine",
-        "ackclock check mine.c",
-        "ackclock explore --port 8721 >page.log &",
-        "timeout 20 sh -c 'until grep -q http page.log; do sleep 1; done'",
-        """python3 -c 'import urllib.request as web
-print(web.urlopen("http://127.0.0.1:8721").read().decode())' | grep "<title>ackclock" """,
-        "kill -INT $!",
-    ]
+FROM_WHEELS = """set -e
+STARTED=$(date +%s)
+{install}
+export PATH=/opt/ackclock/bin:$PATH
+ackclock examples
+ackclock run examples/two_cubic.toml -o out/first
+ackclock plot out/first
+test -s out/first/overview.png
+TOOK=$(($(date +%s) - STARTED))
+echo "first figure after $TOOK s; the packages of Python have $(du -sh /opt/ackclock | cut -f 1)B"
+times
+echo "passed: a run and its picture"
+[ $TOOK -le {limit_s} ] || {{ echo "the first picture took longer than {limit_s} s"; exit 1; }}
+ackclock new mine
+ackclock check mine.c
+echo "passed: a C file"
+ackclock explore --port 8721 >page.log &
+timeout 60 sh -c 'until grep -q http page.log; do sleep 1; done'
+python3 -c 'import urllib.request as web
+print(web.urlopen("http://127.0.0.1:8721").read().decode())' | grep "<title>ackclock"
+echo "passed: the page"
+kill -INT $!""".format(
+    install="\n".join(
+        re.findall(r"^RUN (.*)$", (ROOT / "Containerfile").read_text(), re.MULTILINE)
+    ),
+    limit_s=FIRST_PLOT_S,
 )
 BUSY = "for i in 1 2 3 4 5 6 7 8; do while :; do :; done & done; "
 
@@ -93,6 +106,7 @@ class Row:
     new: bool = False
     #: A bare system with the wheels of `make wheel`, and no tree.
     wheels: bool = False
+    suite: str = SUITE
 
 
 def _without(capability: str) -> Row:
@@ -100,12 +114,16 @@ def _without(capability: str) -> Row:
     return Row(f"root without CAP_{capability.upper()}", before=drop)
 
 
+def _of_wheels(title: str, suite: str) -> Row:
+    title = f"{title}, from the wheels, as the Containerfile"
+    return Row(title, FROM_WHEELS, "wheels", new=True, wheels=True, suite=suite)
+
+
 ROWS = {
     "root": Row("root", ALL, "all", new=True),
     "user": Row("an ordinary user", DEMO_AND_TEST, "all", user=True, new=True),
-    "wheels": Row(
-        "root, from the wheels, as the Containerfile", FROM_WHEELS, "wheels", new=True, wheels=True
-    ),
+    "wheels": _of_wheels("Debian 12", SUITE),
+    "wheels-13": _of_wheels("Debian 13", "trixie"),
     "bpffs": Row("root, the BPF file system mounted", prepare="mount -t bpf bpf /sys/fs/bpf"),
     "no-bpffs": Row("root, the BPF file system not mounted"),
     "sys_resource": _without("sys_resource"),
@@ -142,9 +160,9 @@ class Outcome:
     def took(self) -> str:
         """As the table has it: `make demo` 2:31 (first figure 2:02), `make test` 9:40."""
         cells = []
-        for command, seconds in self.times_s.items():
+        for number, (command, seconds) in enumerate(self.times_s.items()):
             name = f"`{command}` " if len(self.times_s) > 1 else ""
-            first = self.first_figure_s if command == "make demo" else None
+            first = None if number else self.first_figure_s
             after = "" if first is None else f" (first figure {_clock(first)})"
             cells.append(f"{name}{_clock(seconds)}{after}")
         return ", ".join(cells)
@@ -162,8 +180,6 @@ def main() -> None:
     names = parser.parse_args().rows or list(ROWS)
     if unknown := [name for name in names if name not in ROWS]:
         sys.exit(f"error: no row {', '.join(unknown)}; there are {', '.join(ROWS)}")
-    if not WHEELS.is_dir() and any(ROWS[name].wheels for name in names):
-        sys.exit("error: the row wheels needs target/wheels: type `make wheel` first")
     if os.geteuid() != 0:
         sys.exit("error: make test-fresh needs root: it mounts file systems and changes its root")
     for each in (signal.SIGTERM, signal.SIGHUP):
@@ -172,14 +188,18 @@ def main() -> None:
     if _git("status", "--porcelain", "--untracked-files=no"):
         _say(f"what is not committed is not tested; this is commit {commit}")
     LOGS.mkdir(parents=True, exist_ok=True)
+    if not any(WHEELS.glob("*.whl")) and any(ROWS[name].wheels for name in names):
+        _say("make wheel: what the rows of wheels install (10 minutes)")
+        subprocess.run(["make", "wheel"], cwd=ROOT, check=True)
     failed = False
     with _directory() as directory:
-        system = directory / "system"
-        _say("building a minimal Debian")
-        _bootstrap(system)
         built: Path | None = None
         for name in names:
             row = ROWS[name]
+            system = directory / row.suite
+            if not system.exists():
+                _say(f"building a minimal Debian, {row.suite}")
+                _bootstrap(system)
             _say(f"{name}: {row.title}")
             tree = _copy(system, directory / name) if row.new else built or _build(system)
             outcome = _run(name, row, tree, directory)
@@ -259,11 +279,11 @@ def _bootstrap(system: Path) -> None:
         "--quiet",
         "--variant=minbase",
         f"--aptopt={options}",
-        SUITE,
+        system.name,
         system,
         "-",
     ]
-    subprocess.run(command, input=_sources(), text=True, check=True)
+    subprocess.run(command, input=_sources(system.name), text=True, check=True)
     for hosts in (Path("/etc/pip.conf"), Path("/etc/resolv.conf"), Path("/etc/apt/auth.conf")):
         if hosts.exists():
             shutil.copy(hosts, system / hosts.relative_to("/"))
@@ -290,30 +310,29 @@ def _bootstrap(system: Path) -> None:
     subprocess.run(["chroot", system, "chown", "-R", "user:", "/home/user"], check=True)
 
 
-def _sources() -> str:
-    """The host's package sources of this release; Debian's own where it has none."""
+def _sources(suite: str) -> str:
+    """The host's package sources of a release; Debian's own where it has none."""
     lines = []
     places = [Path("/etc/apt/sources.list"), *Path("/etc/apt/sources.list.d").glob("*.list")]
     for place in places:
         if place.exists():
-            lines += re.findall(rf"^deb .*\b{SUITE}.*$", place.read_text(), re.MULTILINE)
+            lines += re.findall(rf"^deb .*\b{suite}.*$", place.read_text(), re.MULTILINE)
     for place in Path("/etc/apt/sources.list.d").glob("*.sources"):
         text = re.sub(r"^#.*\n", "", place.read_text(), flags=re.MULTILINE)
         for stanza in re.split(r"\n\s*\n", text):
             fields = dict(re.findall(r"^([\w-]+):\s*(.*)$", stanza, re.MULTILINE))
-            for suite in fields.get("Suites", "").split():
-                if suite.startswith(SUITE) and fields.get("Enabled") != "no":
+            for each in fields.get("Suites", "").split():
+                if each.startswith(suite) and fields.get("Enabled") != "no":
                     lines += [
-                        f"deb {uri} {suite} {fields['Components']}"
-                        for uri in fields["URIs"].split()
+                        f"deb {uri} {each} {fields['Components']}" for uri in fields["URIs"].split()
                     ]
     return (
         "\n".join(
             lines
             or [
-                f"deb http://deb.debian.org/debian {SUITE} main",
-                f"deb http://deb.debian.org/debian {SUITE}-updates main",
-                f"deb http://deb.debian.org/debian-security {SUITE}-security main",
+                f"deb http://deb.debian.org/debian {suite} main",
+                f"deb http://deb.debian.org/debian {suite}-updates main",
+                f"deb http://deb.debian.org/debian-security {suite}-security main",
             ]
         )
         + "\n"
@@ -477,6 +496,8 @@ def _outcome(log: str, status: int) -> Outcome:
             outcome.skipped[reason] = outcome.skipped.get(reason, 0) + number
             # Rust counts them as passed.
             outcome.passed -= number * (where == "cargo test" and not reason.startswith("crates/"))
+        elif line.startswith("passed: "):
+            outcome.passed += 1
         elif found := re.match(r"test result: \w+\. (\d+) passed", line):
             outcome.passed += int(found[1])
         elif found := re.match(r"first figure after (\d+) s", line):
@@ -492,22 +513,20 @@ def _outcome(log: str, status: int) -> Outcome:
 
 
 HEADER = "| condition | ran | passed | failed | skipped, and why | time, minutes | commit |"
+RULE = "|---|---|---|---|---|---|---|"
 
 
 def _write(row: Row, outcome: Outcome, commit: str) -> None:
-    """Replaces the row in the table of the page; the other rows stay."""
+    """Replaces the row in the table of results; the other rows stay."""
     whys = ((number, _cell(why.split(";")[0])) for why, number in outcome.skipped.items())
     skipped = "<br>".join(f"{number}: {why}" for number, why in whys)  # the log has all of it
     failed = "<br>".join(map(_cell, outcome.failed))
     cells = (row.title, row.ran, outcome.passed, failed or "none", skipped or "none")
     line = f"| {' | '.join(map(str, cells))} | {outcome.took} | {commit} |"
-    before, rest = PAGE.read_text().split(HEADER, 1)
-    rule, *lines = rest.strip("\n").split("\n")
-    end = next((at for at, each in enumerate(lines) if not each.startswith("|")), len(lines))
-    rows = {each.split(" | ")[0][2:]: each for each in lines[:end]} | {row.title: line}
+    lines = PAGE.read_text().splitlines()[2:] if PAGE.exists() else []
+    rows = {each.split(" | ")[0][2:]: each for each in lines} | {row.title: line}
     ordered = [rows[each.title] for each in ROWS.values() if each.title in rows]
-    after = lines[end:]
-    PAGE.write_text(before + "\n".join([HEADER, rule, *ordered, *after]) + "\n")
+    PAGE.write_text("\n".join([HEADER, RULE, *ordered]) + "\n")
 
 
 def _cell(text: str) -> str:

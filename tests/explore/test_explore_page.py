@@ -247,7 +247,7 @@ def test_light_and_dark(page, tmp_path):
 @pytest.mark.alone
 def test_the_kernel_stands_beside_the_simulator(page):
     if page.phone:
-        pytest.skip("as wide")
+        pytest.skip("a phone runs the same code as the wide window, where this is tested")
     fill(page, "duration", "3s")
     fill(page, "bottleneck.rate", "10mbit")
     page.check("#on-kernel")
@@ -263,7 +263,7 @@ def test_the_kernel_stands_beside_the_simulator(page):
 def test_a_scorecard_and_an_attack(page):
     """A scorecard opens when it is done; an attack, of minutes, can be cancelled."""
     if page.phone:
-        pytest.skip("as wide")
+        pytest.skip("a phone runs the same code as the wide window, where this is tested")
     page.click("text=Attack")
     chip = page.locator(".run", has_text="Attack on cubic")
     expect(chip.locator("progress")).not_to_have_js_property("value", 0)

@@ -139,13 +139,13 @@ def test_the_table_of_fresh_systems(tmp_path, monkeypatch):
     assert fresh._outcome("", 0).failed == []
     assert fresh._outcome("make: *** Error 2\n", 2).failed == ["exit code 2: make: *** Error 2"]
 
-    page = tmp_path / "platforms.md"
+    page = tmp_path / "results.md"
     monkeypatch.setattr(fresh, "PAGE", page)
-    page.write_text(f"# Title\n\n{fresh.HEADER}\n|---|\n| root | old |\n\nEnd\n")
     fresh._write(fresh.ROWS["busy"], outcome, "abc")
+    fresh._write(fresh.ROWS["user"], fresh._outcome("", 0), "old")
     fresh._write(fresh.ROWS["user"], outcome, "abc")
-    *_, rule, root, user, busy, empty, end = page.read_text().splitlines()
-    assert (rule, root, empty, end) == ("|---|", "| root | old |", "", "End")
+    header, _, user, busy = page.read_text().splitlines()
+    assert header == fresh.HEADER
     assert user.startswith(
         "| an ordinary user | all | 41 | laws::two<br>tests/results/test_result.py::test_a"
     )
@@ -157,6 +157,7 @@ def test_the_table_of_fresh_systems(tmp_path, monkeypatch):
     demo = "first figure after 122 s: out/demo/index.html\n"
     outcome.first_figure_s = fresh._outcome(demo, 0).first_figure_s
     assert outcome.took == "`make demo` 2:31 (first figure 2:02), `make test` 10:00"
+    assert fresh._outcome("passed: a run and its picture\npassed: a C file\n", 0).passed == 2
 
 
 def test_an_active_environment_of_the_user_is_left_alone():
