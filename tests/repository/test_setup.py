@@ -168,3 +168,16 @@ def test_an_active_environment_of_the_user_is_left_alone():
     )
     assert f"\nVIRTUAL_ENV := {ROOT}/.venv\n" in done.stdout
     assert "unexport CONDA_PREFIX" in (ROOT / "Makefile").read_text()
+
+
+@pytest.mark.parametrize("name", ["pages", "release"])
+def test_a_workflow_runs_what_is_here(name):
+    """Actions stay what they were read as: each is a commit. What `make` is told exists."""
+    text = (ROOT / ".github" / "workflows" / f"{name}.yml").read_text()
+    uses = re.findall(r"uses: (\S+)", text)
+    assert uses
+    assert [each for each in uses if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", each)] == []
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    made = re.findall(r"\bmake ([\w-]+)", text)
+    assert made
+    assert set(made) <= set(targets)
