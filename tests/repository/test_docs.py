@@ -64,6 +64,8 @@ def test_every_command(ackclock):
     for words in commands:
         if words[0] == "explore":  # goes on until an interrupt: tests/explore
             continue
+        if words[0] == "diverge":  # test_the_first_screen
+            continue
         if words[0] == "evaluate":  # a whole card takes a minute: tests/scorecard has rows
             continue
         if words[0] in ("deploy", "undeploy") or "kernel" in words:
@@ -72,6 +74,18 @@ def test_every_command(ackclock):
             continue  # only root can install it
         done = ackclock(*words)
         assert done.returncode == 0, (words, done.stderr)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("as_shown", "machine")
+def test_the_first_screen(ackclock):
+    """The sentence that README begins with is what its command prints, to the last packet."""
+    (block,) = blocks("console")
+    typed, said = block.splitlines()
+    words = shlex.split(typed)[2:]
+    assert words in list(shown("README.md"))
+    assert ackclock("new", "my_cc").returncode == 0
+    assert ackclock(*words).stdout == f"{said}\n"
 
 
 def test_every_make_target():
