@@ -16,7 +16,7 @@ from rich.console import Console
 from ackclock import Result, tables
 from ackclock.base.directory import WRITTEN
 from ackclock.cli import console, main
-from ackclock.cli.console import app
+from ackclock.cli.console import On, app
 from command import SCENARIO, refused
 from common import ACKCLOCK, ROOT
 
@@ -66,6 +66,17 @@ def test_each_command_is_in_the_module_that_is_imported_for_it():
         module = first.callback.__module__.removeprefix("ackclock.cli.")
         modules.setdefault(module, []).append(group.name)
     assert modules == {module: list(names) for module, names in main.MODULES.items()}
+
+
+def test_on_is_one_option():
+    named = {
+        command.name: command.callback.__annotations__["on"]
+        for command in app.registered_commands
+        if "on" in command.callback.__annotations__
+    }
+    one = {name for name, annotation in named.items() if annotation is On}
+    assert one == {"attack", "conform", "evaluate", "reproduce", "run", "sweep"}
+    assert set(named) - one == {"compare", "diverge"}, "they take Linux alone"
 
 
 def test_run(ackclock, scenario, tmp_path):

@@ -282,3 +282,27 @@ def test_sigterm_ends_the_command_with_one_line(two, tmp_path):  # noqa: ARG001
     assert child.returncode == 130, said
     assert "the same command resumes" in said
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("machine")
+def test_on_linux_in_virtual_time(tmp_path, ackclock):
+    """Algorithms that the simulator has not run there; runs of both hosts are kept apart."""
+    (tmp_path / "s.toml").write_text(
+        'duration = "2s"\nrtt = "20ms"\n[bottleneck]\nrate = "10mbit"\nbuffer = "1bdp"\n'
+        '[[flow]]\nalgorithm = "kernel:cubic"\n'
+    )
+    file = tmp_path / "linux.toml"
+    file.write_text(
+        'scenario = "s.toml"\nmetrics = ["utilisation"]\n[axes]\n'
+        'flow.1.algorithm = ["kernel:cubic", "cubic"]\n'
+    )
+    refused = ackclock("sweep", file)
+    assert refused.returncode == 1
+    assert "add --on kernel or --on vlinux" in refused.stderr
+    done = ackclock("sweep", file, "--on", "vlinux", "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    theirs, ours = pl.read_parquet(tmp_path / "out/sweep.parquet")["utilisation"]
+    assert 0.5 < theirs == ours, "Linux's own, and our code as its module"
+    both = ackclock("sweep", file, "--on", "vlinux", "--on-ray", "auto")
+    assert both.stderr.startswith("error: --on-ray: not with --on vlinux")

@@ -10,12 +10,11 @@ from ackclock.base.directory import replaced
 from ackclock.base.errors import AckclockError
 from ackclock.cli.console import (
     ALGORITHM,
-    HOSTS,
     SCENARIOS,
     SIM,
+    On,
     app,
     complete_algorithm,
-    host_name,
     linux_of,
     new_table,
     one_line_errors,
@@ -114,9 +113,7 @@ def conform_command(
         list[Path],
         typer.Argument(help="Scenarios with [[assert]] tables (TOML).", metavar="CASE…"),
     ],
-    on: Annotated[
-        str, typer.Option(parser=host_name, metavar=HOSTS, help="Run them there, as `run` does.")
-    ] = SIM,
+    on: On = SIM,
     stack: Annotated[
         str,
         typer.Option(help="Flow 1 is this QUIC stack, quinn or noq, with an algorithm of its own."),

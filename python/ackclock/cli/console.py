@@ -119,6 +119,18 @@ def host_name(text: str) -> str:
     return text
 
 
+On = Annotated[
+    str,
+    typer.Option(
+        "--on",
+        parser=host_name,
+        metavar=HOSTS,
+        help="Run in the simulator, on this machine's TCP stack (root), or on Linux in virtual "
+        "time (docs/vlinux.md).",
+    ),
+]
+
+
 #: Columns of a table that nobody sees on a screen: nothing in it needs to be folded.
 WIDE = 1000
 
@@ -289,10 +301,12 @@ def executor(jobs: int, on_ray: str | None) -> "Executor":
     return Ray(on_ray)
 
 
-def linux_of(on: str, jobs: int = 0) -> "Linux | None":
-    """The Linux that `--on` names; None: the simulator."""
+def linux_of(on: str, jobs: int = 0, on_ray: str | None = None) -> "Linux | None":
+    """The Linux that `--on` names; None: the simulator. Raises `AckclockError` with a cluster."""
     if on == SIM:
         return None
+    if on_ray:
+        raise AckclockError(f"--on-ray: not with --on {on}, which runs on this machine only")
     from ackclock.hosts import linux  # noqa: PLC0415 (slow to import)
 
     return linux.host(on, jobs, say_invalid)

@@ -14,19 +14,18 @@ from ackclock import AckclockError
 from ackclock.base import units
 from ackclock.base.directory import Directory
 from ackclock.cli.console import (
-    HOSTS,
     RESUMES,
     SCENARIOS,
     SIM,
     Jobs,
     Merge,
+    On,
     OnRay,
     Output,
     ShardOf,
     app,
     err,
     executor,
-    host_name,
     in_words,
     linux_of,
     one_line_errors,
@@ -88,14 +87,7 @@ def evaluate_command(
         str | None,
         typer.Option(help="End after this time with what there is, like 30s.", metavar="TIME"),
     ] = None,
-    on: Annotated[
-        str,
-        typer.Option(
-            parser=host_name,
-            metavar=HOSTS,
-            help="Also ask this machine's TCP (kernel), or Linux in virtual time.",
-        ),
-    ] = SIM,
+    on: On = SIM,
     as_json: Annotated[bool, typer.Option("--json", help="Print the card as JSON.")] = False,
     drawn: Annotated[
         bool, typer.Option("--page/--no-page", help="Draw the page of the card (default: yes).")
@@ -163,11 +155,7 @@ def evaluate_command(
             return
         thresholds = _thresholds(check, asked, others)
         with _errors_for_ci(path, thresholds):
-            linux = linux_of(on, jobs)
-            if linux and on_ray:
-                raise AckclockError(
-                    f"--on-ray: not with --on {on}, which runs on this machine only"
-                )
+            linux = linux_of(on, jobs, on_ray)
             real_time = linux is not None and linux.real_time
             keys = {"--rows": rows, "--held-out": held_out, "--on": on if linux else None}
             command = _command(algorithm, {"--against": against, **keys}, quick)
@@ -382,14 +370,7 @@ def attack_command(
             metavar="DIR",
         ),
     ] = None,
-    on: Annotated[
-        str,
-        typer.Option(
-            help="Judge what was found also on Linux in virtual time (vlinux).",
-            parser=host_name,
-            metavar=HOSTS,
-        ),
-    ] = SIM,
+    on: On = SIM,
     output: Output = None,
     jobs: Jobs = 0,
 ) -> None:
@@ -403,8 +384,9 @@ def attack_command(
 
     The search varies link, queue, losses, reordering, an outage, flows of CUBIC, Reno and BBR,
     pulses of traffic without congestion control, pauses of the application, and a second RTT. It
-    simplifies what it finds. The same seed finds the same. The output directory (default:
-    out/attack-NAME) has attack.toml, for `ackclock run`, attack.json, for --check, and a picture.
+    simplifies what it finds. The same seed finds the same. With --on what was found runs there,
+    too. The output directory (default: out/attack-NAME) has attack.toml, for `ackclock run`,
+    attack.json, for --check, and a picture.
     """
     from ackclock.questions.trouble import VARIED  # noqa: PLC0415 (slow to import)
     from ackclock.scorecard import attack  # noqa: PLC0415

@@ -15,12 +15,12 @@ from ackclock import AckclockError, papers
 from ackclock.base import units
 from ackclock.base.directory import Directory
 from ackclock.cli.console import (
-    HOSTS,
     RESUMES,
     SIM,
     Jobs,
     Merge,
     Most,
+    On,
     OnRay,
     Output,
     ShardOf,
@@ -29,7 +29,6 @@ from ackclock.cli.console import (
     complete_figure,
     err,
     executor,
-    host_name,
     in_words,
     linux_of,
     most_seeds,
@@ -95,15 +94,7 @@ def reproduce_command(
     ] = False,
     quick: Quick = False,
     jobs: Jobs = 0,
-    on: Annotated[
-        str,
-        typer.Option(
-            parser=host_name,
-            metavar=HOSTS,
-            help="Run in the simulator, on Linux in virtual time (docs/vlinux.md), or also on this "
-            "machine's TCP stack (root).",
-        ),
-    ] = SIM,
+    on: On = SIM,
     on_ray: OnRay = None,
     shard: ShardOf = None,
     merge: Merge = None,

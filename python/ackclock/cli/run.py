@@ -12,16 +12,15 @@ from ackclock import AckclockError
 from ackclock.base.directory import Directory
 from ackclock.cli.console import (
     ALGORITHM,
-    HOSTS,
     KERNEL,
     RESUMES,
     SCENARIOS,
     SIM,
     OfFlows,
+    On,
     Output,
     Settings,
     app,
-    host_name,
     linux_of,
     one_line_errors,
     out,
@@ -71,15 +70,7 @@ def run_command(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one line of JSON per scenario.")
     ] = False,
-    on: Annotated[
-        str,
-        typer.Option(
-            parser=host_name,
-            metavar=HOSTS,
-            help="Run in the simulator, on this machine's TCP stack (root), or on Linux in virtual "
-            "time (docs/vlinux.md).",
-        ),
-    ] = SIM,
+    on: On = SIM,
     attempts: Annotated[
         int | None,
         typer.Option(

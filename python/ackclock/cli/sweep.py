@@ -10,15 +10,18 @@ from ackclock.base.directory import Directory
 from ackclock.cli.console import (
     RESUMES,
     SCENARIOS,
+    SIM,
     Jobs,
     Merge,
     Most,
+    On,
     OnRay,
     Output,
     ShardOf,
     UntilDecided,
     app,
     executor,
+    linux_of,
     most_seeds,
     new_table,
     one_line_errors,
@@ -54,6 +57,7 @@ def sweep_command(
     ] = False,
     until_decided: UntilDecided = False,
     most: Most = None,
+    on: On = SIM,
     jobs: Jobs = 0,
     on_ray: OnRay = None,
     shard: ShardOf = None,
@@ -66,6 +70,7 @@ def sweep_command(
         ackclock sweep examples/sweeps/buffer_rtt.toml --plot -o out/buffer_rtt
         ackclock sweep examples/sweeps/cubic_beta.toml --until-decided --most 50
         ackclock sweep examples/sweeps/cubic_beta.toml --shard 3/64
+        ackclock sweep examples/sweeps/cubic_beta.toml --on vlinux
 
     docs/sweep.md says what a sweep file has. The output directory (default: out/SWEEP) holds
     sweep.parquet with one row per run, the sweep file, and with --plot sweep.png, .svg and .pdf.
@@ -74,7 +79,7 @@ def sweep_command(
     from ackclock.sweeps.sweep import Sweep  # noqa: PLC0415 (slow to import)
 
     with one_line_errors(RESUMES):
-        where = executor(jobs, on_ray)
+        where = linux_of(on, jobs, on_ray) or executor(jobs, on_ray)
         own = shard_of(
             shard,
             merge,
@@ -88,7 +93,7 @@ def sweep_command(
             sweep_plots.layout(sweep)
         if own is not None:
             with progress_bar("checking") as checking:
-                runs = sweep.check(checking, own)
+                runs = sweep.check(checking, own, where)
             with progress_bar(file.stem) as progress:
                 sweep.fill(runs, executor=where, progress=progress, on_runs=say_runs)
             say_shard(own)
@@ -96,7 +101,7 @@ def sweep_command(
         path = output or Path("out") / file.stem
         with Directory(path) as directory:
             with progress_bar("checking") as checking:
-                runs = sweep.check(checking)
+                runs = sweep.check(checking, executor=where)
             with progress_bar(file.stem) as progress:
                 table = sweep.run(runs, executor=where, progress=progress, on_runs=say_runs)
             directory.fill(lambda partial: _write(sweep, table, file, partial, plot))

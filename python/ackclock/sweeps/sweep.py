@@ -15,6 +15,7 @@ from ackclock.estimates import sequential, stats
 from ackclock.estimates.repeats import AtLeast, Repeats
 from ackclock.estimates.stats import Estimate
 from ackclock.hosts import work
+from ackclock.hosts.linux import Linux
 from ackclock.hosts.shard import WHOLE, Shard
 from ackclock.hosts.threads import LOCAL, Executor
 from ackclock.hosts.work import CACHE, check_writable
@@ -80,7 +81,9 @@ def sweep(
         most=most,
     )
     with snapshot.held():
-        return plan.run(plan.check(), cache=cache, executor=executor, progress=progress)
+        return plan.run(
+            plan.check(executor=executor), cache=cache, executor=executor, progress=progress
+        )
 
 
 class Sweep:
@@ -152,31 +155,43 @@ class Sweep:
             raise AckclockError(f"{path}: {error}") from None
 
     def check(
-        self, progress: Callable[[float], None] | None = None, shard: Shard = WHOLE
+        self,
+        progress: Callable[[float], None] | None = None,
+        shard: Shard = WHOLE,
+        executor: Executor = LOCAL,
     ) -> "Runs":
         """The runs to begin with, of a shard; raises `AckclockError` for one that cannot run."""
         every = [(point, seed) for point in range(len(self.points)) for seed in self.seeds]
         pairs = shard.part(every)
         try:
-            return self._check(pairs, progress)
+            return self._check(pairs, executor, progress)
         except AckclockError as error:
             raise AckclockError(f"{self.source}{error}") from None
 
     def _check(
-        self, pairs: Sequence[tuple[int, int]], progress: Callable[[float], None] | None = None
+        self,
+        pairs: Sequence[tuple[int, int]],
+        executor: Executor,
+        progress: Callable[[float], None] | None = None,
     ) -> "Runs":
         runs = Runs(self.scenario, self.axes, self.points, pairs)
+        linux = executor if isinstance(executor, Linux) else None
         checked = -1
         for number, (point, _) in enumerate(pairs):
             try:
                 scenario = runs[number]
-                prepared = scenario.prepare()
+                if linux:
+                    linux.check(scenario)
+                    key = scenario.key(linux.version)
+                else:
+                    prepared = scenario.prepare()
+                    key = key_of(prepared.json, prepared.algorithms)
                 if point != checked:
                     self.metrics.check(scenario)
             except AckclockError as error:
                 raise AckclockError(f"{self._place(point)}: {error}") from None
             checked = point
-            runs.keys.append(key_of(prepared.json, prepared.algorithms))
+            runs.keys.append(key)
             if progress is not None and number % 100 == 0:
                 progress(number / len(pairs))
         return runs
@@ -228,7 +243,7 @@ class Sweep:
                 ]
                 if not more:
                     break
-                table = table_with(self._check(more))
+                table = table_with(self._check(more, executor))
                 verdicts = self._verdicts(table)
             named = pl.col(_POINT).replace_strict(verdicts, return_dtype=pl.String)
             ordered = table.sort(_POINT, maintain_order=True)
