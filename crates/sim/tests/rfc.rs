@@ -118,11 +118,11 @@ fn rfc5681_a_window_halves_for_every_rto_of_idleness() {
     }
 }
 
-// --- RFC 6937 (and 9937): proportional rate reduction
+// --- RFC 9937: proportional rate reduction
 
 /// ceil(prr_delivered ssthresh / prior_cwnd) may be out: of 41 to 20.
 #[test]
-fn rfc6937_sends_in_proportion() {
+fn rfc9937_sends_in_proportion() {
     let (mut script, una) = at(NEW, 41);
     script.ack(100, una, &[(una + 1, una + 2)]);
     let out_before = script.sender.packets_in_flight() - script.cwnd() + 1;
@@ -145,7 +145,7 @@ fn rfc6937_sends_in_proportion() {
 /// Fewer in flight than ssthresh: what is delivered, and one more for each ACK that advances
 /// without a new loss, up to ssthresh (slow-start reduction bound).
 #[test]
-fn rfc6937_slow_start_reduction_bound() {
+fn rfc9937_slow_start_reduction_bound() {
     let (mut script, una) = at(NEW, 40);
     // 3 delivered, 30 lost, 7 in flight; ssthresh 20.
     script.ack(100, una, &[(una + 30, una + 33)]);
@@ -168,7 +168,7 @@ fn rfc6937_slow_start_reduction_bound() {
 
 /// At ssthresh exactly the first ACK of a recovery retransmits all the same.
 #[test]
-fn rfc6937_the_first_ack_retransmits() {
+fn rfc9937_the_first_ack_retransmits() {
     let (mut script, una) = at(NEW, 40);
     script.ack(100, una, &[(una + 17, una + 20)]);
     assert_eq!((script.cwnd(), sent(&script)), (21, 1));
@@ -176,7 +176,7 @@ fn rfc6937_the_first_ack_retransmits() {
 
 /// A recovery counts from 0, with no credit of congestion avoidance, and leaves ssthresh.
 #[test]
-fn rfc6937_each_recovery_counts_anew() {
+fn rfc9937_each_recovery_counts_anew() {
     let (mut script, una) = at(NEW, 40);
     script.ack(100, una, &[(una + 1, una + 40)]);
     script.ack(100, script.nxt, &[]);

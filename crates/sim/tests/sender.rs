@@ -57,7 +57,7 @@ fn the_reordering_timer_starts_recovery_too() {
     assert_eq!(script.cwnd(), script.sender.packets_in_flight());
 }
 
-/// RFC 6937 appendix: PRR sends ssthresh/prior_cwnd of what is delivered, so that cwnd
+/// RFC 9937: PRR sends ssthresh/prior_cwnd of what is delivered, so that cwnd
 /// arrives at ssthresh when recovery ends.
 #[test]
 fn prr_halves_smoothly() {

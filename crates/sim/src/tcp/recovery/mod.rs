@@ -21,7 +21,7 @@ use super::host::Host;
 /// How cwnd moves during a reduction.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Reduction {
-    /// Proportional rate reduction (RFC 6937 with slow-start reduction bound).
+    /// Proportional rate reduction (RFC 9937 with slow-start reduction bound).
     Prr(Prr),
     /// One segment less for every second ACK, never above in flight + 1 (Linux up to 3.1).
     RateHalving(RateHalving),

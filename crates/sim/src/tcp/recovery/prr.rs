@@ -1,4 +1,4 @@
-//! Proportional rate reduction (RFC 6937, with the slow-start reduction bound;
+//! Proportional rate reduction (RFC 9937, with the slow-start reduction bound;
 //! `tcp_cwnd_reduction`): the sender may send a share ssthresh/cwnd of the delivered packets.
 //!
 //! How to drive it: call [`begin`](Prr::begin) when a reduction begins. Then call
@@ -101,7 +101,7 @@ mod tests {
         host.tp().snd_cwnd - host.in_flight()
     }
 
-    /// RFC 6937, 3: above ssthresh half of the delivered packets may be sent.
+    /// RFC 9937, 6: above ssthresh half of the delivered packets may be sent.
     #[test]
     fn proportional() {
         let (mut host, mut prr) = begun(1);
