@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import struct
 import subprocess
 
 import pytest
@@ -9,9 +10,11 @@ import pytest
 from ackclock import AckclockError, Scenario, run
 from ackclock.results.capture import explain
 from ackclock.results.pcapng import Pcapng
+from common import ROOT
 
 pytestmark = pytest.mark.skipif(not shutil.which("tshark"), reason="no tshark (package tshark)")
 
+CAPTURES = ROOT / "tests/results/captures"
 LINK = {"rate": "10mbit", "buffer": "1bdp"}
 
 
@@ -171,3 +174,51 @@ def test_a_capture_that_is_cut(tmp_path):
     short.write_text("no capture")
     with pytest.raises(AckclockError, match=r"short.pcapng: .*; name a capture \(pcap or pcapng\)"):
         explain(short)
+
+
+#: Captures of iperf3, and the share of the time in which `ss` says its sender was busy.
+BUSY = {
+    "quiet-loss-0": 5412 / 5440,
+    "busy-loss-0": 5432 / 5476,
+    "quiet-loss-0.005": 5420 / 5452,
+    "busy-loss-0.005": 5336 / 5356,
+    "quiet-loss-0.02": 5372 / 5416,
+    "busy-loss-0.02": 5320 / 5380,
+}
+
+
+@pytest.mark.parametrize("name", BUSY)
+def test_a_host_that_clumps_is_not_the_application(name):
+    """`ackclock shell` with iperf3 on a machine at load 17, and with two more busy processes.
+
+    10 Mb/s without loss, else 50 Mb/s; 40 ms; the first 3 s, headers.
+    """
+    (told,) = explain(CAPTURES / f"{name}.pcap.gz")
+    assert told.packets > 700
+    limited = told.numbers()["limited"]
+    assert abs(limited["application"] - (1 - BUSY[name])) < 0.05
+    assert told.limit == "cwnd"
+
+
+def test_data_that_was_queued_and_came_late_is_its_host(tmp_path):
+    """Without PSH more data is queued (RFC 9293, 3.9.1.2); with it there may be none."""
+    of = scenario({"algorithm": "cubic", "frames": {"size": "60kB", "every": "200ms"}})
+    ((_, told),) = explained(of, tmp_path)
+    assert told.limit == "application"
+    assert told.limited_s["host"] == 0
+    path = tmp_path / "unpushed.pcapng"
+    path.write_bytes(without_push((tmp_path / "run.pcapng").read_bytes()))
+    (told,) = explain(path)
+    assert told.limited_s["application"] == 0
+    assert told.limit == "host"
+
+
+def without_push(capture):
+    """The same packets without the flag PSH."""
+    data, at = bytearray(capture), 0
+    while at < len(data):
+        kind, length = struct.unpack_from("<II", data, at)
+        if kind == 6:  # an enhanced packet block: 28 bytes, Ethernet, IPv4
+            data[at + 28 + 14 + 20 + 13] &= ~8
+        at += length
+    return bytes(data)

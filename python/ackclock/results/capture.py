@@ -21,12 +21,12 @@ FIELDS = (
     "ip.dst", "ipv6.dst", "tcp.dstport", "tcp.flags", "tcp.seq", "tcp.ack", "tcp.len",
     "tcp.window_size", "tcp.window_size_scalefactor", "tcp.options.mss_val",
     "tcp.options.timestamp.tsval", "tcp.options.sack_le", "tcp.options.sack_re",
-    "frame.cap_len", "frame.len",
+    "frame.cap_len", "frame.len", "ip.id",
 )  # fmt: skip
 #: Those of each packet whose TCP header is whole.
 NEEDED = ("tcp.stream", "tcp.srcport", "tcp.dstport", "tcp.flags", "tcp.seq", "tcp.len",
           "tcp.window_size")  # fmt: skip
-SYN, RST, ACK = 2, 4, 16
+SYN, RST, PSH, ACK = 2, 4, 8, 16
 #: Ends that are no farther apart see the same, s.
 NEAR_S = 0.001
 WRAP = 2**32
@@ -54,7 +54,7 @@ NOT_SEEN = (
     "median_rtt_s", "mean_in_flight_bytes", "most_in_flight_bytes", "recoveries", "timeouts",
     "probes", "limit", "limited", "flat",
 )  # fmt: skip
-LIMITS = ("cwnd", "receiver", "application", "recovery")
+LIMITS = ("cwnd", "receiver", "application", "host", "recovery")
 
 
 @dataclass
@@ -169,8 +169,9 @@ class _Sender:
         #: Packets that arrived above a hole, as ACKs without SACK blocks tell (RFC 6582); None if
         #: there are blocks.
         self._above: int | None = 0
-        #: Whether the newest packet is shorter than the path takes.
-        self._is_short = False
+        #: Whether the newest packet is shorter than the path takes, and whether it has the flag
+        #: PSH: a sender sets it when no more data is queued (RFC 9293, 3.9.1.2).
+        self._is_short = self._is_pushed = False
         self._srtt_s = self._rttvar_s = 0.0
         #: Highest byte at the first retransmission; None if nothing is being repaired.
         self._repairs: int | None = None
@@ -180,10 +181,12 @@ class _Sender:
         #: The last new data: when, what was in flight then, and what has been ACKed since.
         self._gap: tuple[float, int, str] | None = None
         self._acked = 0
+        #: When so much of that was ACKed that what is queued should have been sent.
+        self._freed_s: float | None = None
         self._now_s = 0.0
         self._byte_seconds = 0.0
 
-    def send(self, now_s: float, start: int, length: int) -> None:
+    def send(self, now_s: float, start: int, length: int, *, is_pushed: bool) -> None:
         """A packet with data."""
         self._tick(now_s)
         of, end = self.of, start + length
@@ -198,7 +201,7 @@ class _Sender:
                 self._armed_s = now_s
             self._append(_Segment(start, end, now_s))
             of.bytes += end - self._nxt
-            self._is_short = length % self._mss > 0
+            self._is_short, self._is_pushed = length % self._mss > 0, is_pushed
             self._nxt = end
             self._open_gap(now_s)
         elif end > self._una:
@@ -253,6 +256,9 @@ class _Sender:
             self._sack(now_s, start, end)
         if self._repairs is None:
             self._acked += self._una - before
+            if self._gap and not self._freed_s:
+                is_freed = self._acked > DEFERRED * self._gap[1] + 2 * self._mss
+                self._freed_s = now_s if is_freed else None
         elif self._una >= self._repairs and any(
             not each.is_new and not each.is_sacked for each in self._segments
         ):
@@ -342,7 +348,7 @@ class _Sender:
             self._flight(),
             "receiver" if is_full and self.of.knows_window else "cwnd",
         )
-        self._acked = 0
+        self._acked, self._freed_s = 0, None
 
     def _is_below_initial(self) -> bool:
         """Whether it has lost nothing, and never used the window with which it began."""
@@ -359,9 +365,12 @@ class _Sender:
                 self._is_short or now_s - self._heard_s > ANSWERS_S
             )
             is_unused = self._is_below_initial() and now_s - self._heard_s > ANSWERS_S
-            is_freed = self._acked > DEFERRED * flight + 2 * self._mss
-            if why == "cwnd" and (is_idle or is_freed or is_unused):
+            is_freed = self._freed_s is not None and now_s - self._freed_s > ANSWERS_S
+            if why == "cwnd" and self._is_pushed and (is_idle or is_freed or is_unused):
                 why = "application"
+            elif why == "cwnd" and is_freed and self._freed_s:  # queued data: its host is late
+                self.of.limited_s["host"] += now_s - self._freed_s
+                now_s = self._freed_s
             self.of.limited_s[why] += now_s - since_s
             if why == "cwnd":
                 held_s, packets = self.of.held_s, flight // self._mss
@@ -441,7 +450,8 @@ class _Capture:
             self._newest[key] = sequence
         sequence = _unwrapped(sequence, self._newest[key])
         self._newest[key] = max(self._newest[key], sequence)
-        self.senders[key].send(now_s, sequence, int(packet["tcp.len"]))
+        is_pushed = bool(int(packet["tcp.flags"], 16) & PSH)
+        self.senders[key].send(now_s, sequence, int(packet["tcp.len"]), is_pushed=is_pushed)
 
 
 def explain(path: Path) -> list[Direction]:
