@@ -71,7 +71,6 @@ TOOK=$(($(date +%s) - STARTED))
 echo "first figure after $TOOK s; the packages of Python have $(du -sh /opt/ackclock | cut -f 1)B"
 times
 echo "passed: a run and its picture"
-[ $TOOK -le {limit_s} ] || {{ echo "the first picture took longer than {limit_s} s"; exit 1; }}
 ackclock new mine
 ackclock check mine.c
 echo "passed: a C file"
@@ -80,7 +79,8 @@ timeout 60 sh -c 'until grep -q http page.log; do sleep 1; done'
 python3 -c 'import urllib.request as web
 print(web.urlopen("http://127.0.0.1:8721").read().decode())' | grep "<title>ackclock"
 echo "passed: the page"
-kill -INT $!""".format(
+kill -INT $!
+[ $TOOK -le {limit_s} ] || {{ echo "a picture in over {limit_s} s"; exit 1; }}""".format(
     install="\n".join(
         re.findall(r"^RUN (.*)$", (ROOT / "Containerfile").read_text(), re.MULTILINE)
     ),
