@@ -122,8 +122,9 @@ def test_each_name_that_nobody_serves_is_a_line(tmp_path):
     file = tmp_path / "x.c"
     file.write_text("")
     named = f"a ({file}:3), b of c ({file}:9)"
-    said = f"{file} uses what no host of ackclock serves: {named}; leave it out"
-    assert [line.split(",")[0] for line in problems_of(said, str(file))] == [
-        f"{file}:3: a",
-        f"{file}:9: b of c",
+    fix = "add --on vlinux, leave it out of the file"
+    said = f"{file} uses what the simulator does not serve: {named}; {fix}"
+    assert problems_of(said, str(file)) == [
+        f"{file}:3: a, which the simulator does not serve; {fix}",
+        f"{file}:9: b of c, which the simulator does not serve; {fix}",
     ]

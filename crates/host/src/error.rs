@@ -119,11 +119,17 @@ pub enum AlgorithmError {
         /// The functions.
         functions: String,
     },
-    /// The file is in the kernel's form, and uses what the hosts do not have.
-    #[error("{path} uses what no host of ackclock serves: {names}; leave it out of the file, or out with #ifdef")]
+    /// The file uses what the hosts do not have, or all but Linux itself.
+    #[error(
+        "{path} uses what {nobody}: {names}; {instead}leave it out of the file, or out with #ifdef"
+    )]
     Unserved {
         /// The file.
         path: String,
+        /// Who does not serve it.
+        nobody: &'static str,
+        /// Where else the file may run.
+        instead: &'static str,
         /// Each name, with its place.
         names: String,
     },
@@ -136,7 +142,7 @@ pub enum AlgorithmError {
         variables: String,
     },
     /// The file has machine code in it.
-    #[error("{path}:{line}: inline assembly; the kernel's BPF has none: write it in C")]
+    #[error("{path}:{line}: inline assembly; the simulator and BPF have none: write it in C, or give a module of Linux --on vlinux")]
     InlineAssembly {
         /// The file.
         path: String,

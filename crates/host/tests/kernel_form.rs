@@ -206,7 +206,7 @@ static u32 my_min_tso(struct sock *sk)
 }
 
 #[test]
-fn what_no_host_serves_is_one_sentence() {
+fn what_only_linux_serves_is_one_sentence() {
     let body = "
 #include <linux/netdevice.h>
 #include <net/no_such.h>
@@ -218,11 +218,20 @@ static void my_event(struct sock *sk, enum tcp_ca_event ev)
 }
 ";
     let message = refusal(&file(&format!("{body}{}", ops("mine", "")), "mine"));
-    let start = "FILE uses what no host of ackclock serves: <linux/netdevice.h> (FILE:7), \
+    let start = "FILE uses what the simulator does not serve: <linux/netdevice.h> (FILE:7), \
                  <net/no_such.h> (FILE:8), tcp_write_queue_head (FILE:11), \
                  no_such_member of struct tcp_sock (FILE:12), NO_SUCH_CONSTANT (FILE:12); ";
     assert!(message.starts_with(start), "{message}");
+    let end =
+        "; add --on vlinux, where Linux itself compiles it, leave it out of the file, or out \
+               with #ifdef";
+    assert!(message.ends_with(end), "{message}");
     assert_eq!(message.lines().count(), 1);
+    // Linux has no such header either.
+    let body = format!("#include <stdlib.h>\n{body}");
+    let message = refusal(&file(&format!("{body}{}", ops("mine", "")), "mine"));
+    assert!(message.starts_with("FILE uses what no host of ackclock serves: <stdlib.h> (FILE:"));
+    assert!(!message.contains("vlinux"), "{message}");
     // A header without a directory lies beside its file; of many names the first are told.
     let many: String = (0..50).map(|n| format!("\tNO_SUCH_{n};\n")).collect();
     let body = format!("#include \"mine.h\"\nstatic void all(void)\n{{\n{many}}}\n");
@@ -237,7 +246,10 @@ static void my_event(struct sock *sk, enum tcp_ca_event ev)
 static u32 my_sndbuf(struct sock *sk) { return tcp_secret(); }\n";
     let body = format!("{body}{}", ops("mine", ".sndbuf_expand = my_sndbuf"));
     let message = refusal(&file(&body, "mine"));
-    assert!(message.contains("serves: tcp_secret (FILE:"), "{message}");
+    assert!(
+        message.contains("does not serve: tcp_secret (FILE:"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -97,11 +97,10 @@ def problems_of(said: str, spec: str) -> list[str]:
         lines += [f"{_place(path, name)}: {head}" for name in names]
     if lines:
         return lines
-    served = re.match(r"(.*?) uses what no host of ackclock serves: (.*); leave it out", head)
+    served = re.match(r".*? uses what (.* serves?): (.*); (.*leave it out .*)", head)
     if served:
         named = re.findall(r"(.+?) \((\S+?:\d+)\)(?:, )?", served[2])
-        fix = "which no host of ackclock serves; leave it out, or out with #ifdef"
-        return [f"{place}: {name}, {fix}" for name, place in named]
+        return [f"{place}: {name}, which {served[1]}; {served[3]}" for name, place in named]
     within = re.search(r" \((\S+?:\d+(?::\d+)?)\)", head)
     if within:
         return [f"{within[1]}: {head.replace(within[0], '')}"]

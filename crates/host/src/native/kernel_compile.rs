@@ -38,6 +38,18 @@ const GIVEN: [&str; 11] = [
     "param_get_int",
 ];
 
+/// Directories of Linux's headers.
+const LINUX: [&str; 8] = [
+    "linux/",
+    "net/",
+    "asm/",
+    "asm-generic/",
+    "uapi/",
+    "crypto/",
+    "trace/",
+    "vdso/",
+];
+
 /// Names in one sentence: more than any congestion control of Linux uses.
 const MOST_NAMES: usize = 40;
 
@@ -85,6 +97,7 @@ impl Job<'_> {
         // With an unknown type a compiler does not look into a function: it gets one, and looks again.
         let mut invented: Vec<String> = Vec::new();
         let mut found: Vec<Name> = Vec::new();
+        let is_kernels = Preprocessed::new(text, scratch.path()).is_kernels();
         let mut text = text.to_string();
         loop {
             let types = invented.iter().map(|name| match name.split_once(' ') {
@@ -140,19 +153,38 @@ impl Job<'_> {
         let names = names
             .iter()
             .map(|(name, place)| format!("{name} ({place})"));
-        Err(self.unserved(names))
+        Err(self.unserved(names, is_kernels))
     }
 
-    /// Names the first of what no host has, and how many more there are: a file that is no
-    /// congestion control has hundreds.
-    fn unserved(&self, names: impl ExactSizeIterator<Item = String>) -> AlgorithmError {
+    /// Names the first of what the simulator has not, and how many more there are: a file that is no
+    /// congestion control has hundreds. Linux in virtual time compiles a file of the kernel's form
+    /// with its own headers: it serves all but a header that is not one of Linux.
+    fn unserved(
+        &self,
+        names: impl ExactSizeIterator<Item = String>,
+        is_kernels: bool,
+    ) -> AlgorithmError {
         let more = names.len().saturating_sub(MOST_NAMES);
-        let mut names = names.take(MOST_NAMES).collect::<Vec<_>>().join(", ");
+        let names: Vec<String> = names.take(MOST_NAMES).collect();
+        let is_linux = |name: &String| match name.strip_prefix('<') {
+            Some(header) => LINUX.iter().any(|of| header.starts_with(of)),
+            None => !name.starts_with('"'),
+        };
+        let (nobody, instead) = match is_kernels && names.iter().all(is_linux) {
+            true => (
+                "the simulator does not serve",
+                "add --on vlinux, where Linux itself compiles it, ",
+            ),
+            false => ("no host of ackclock serves", ""),
+        };
+        let mut names = names.join(", ");
         if more > 0 {
             names += &format!(" and {more} more");
         }
         AlgorithmError::Unserved {
             path: self.name(),
+            nobody,
+            instead,
             names,
         }
     }
@@ -231,7 +263,7 @@ impl Job<'_> {
                 Some((file, line)) => format!("{name} ({}:{line})", self.shown(&file)),
                 None => name.clone(),
             });
-            return Err(self.unserved(names));
+            return Err(self.unserved(names, true));
         }
         included.sort();
         included.dedup();
