@@ -20,6 +20,7 @@ from ackclock.hosts.threads import LOCAL
 from ackclock.hosts.work import CACHE
 from ackclock.questions import links
 from ackclock.questions.card import ALONE, HARM, Question, points_of
+from ackclock.questions.rows import rows_of, store_of
 from ackclock.questions.trouble import VARIED, decoded
 from ackclock.results import metrics
 from ackclock.results.result import Result
@@ -28,7 +29,7 @@ from ackclock.scenario.scenario import Scenario
 from ackclock.scorecard import page
 from ackclock.scorecard.attack import SEEDS, scattered
 from ackclock.scorecard.run import AGAINST, QUESTIONS
-from ackclock.scorecard.runs import rows_of, seeds_of, store_of
+from ackclock.scorecard.runs import seeds_of
 
 #: In the place of the algorithm that is judged.
 YOURS = "yours"

@@ -99,7 +99,7 @@ def test_without_the_kernel_part(tmp_path):
         ["deploy", "cubic"],
         ["undeploy", "cubic"],
         ["run", scenario, "--on", "kernel"],
-        ["compare", scenario],
+        ["compare", scenario, "--on", "kernel"],
     ):
         done = call(*command)
         assert done.returncode == 1, command

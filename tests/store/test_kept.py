@@ -13,9 +13,9 @@ from ackclock.figures import Check, Experiment, crosscheck
 from ackclock.figures.named import Named
 from ackclock.hosts import linux, testbed
 from ackclock.questions import measure
+from ackclock.questions.rows import ROW_MADE_BY
 from ackclock.results.result import MANIFEST
 from ackclock.scenario import snapshot
-from ackclock.scorecard import runs
 from ackclock.store import entries as kept
 from ackclock.store import made_by
 from ackclock.sweeps import metrics
@@ -335,7 +335,7 @@ def test_what_makes_a_row_is_in_the_hash_that_names_it(row):
     scenario = Scenario.from_toml(ROOT / "examples" / "web_traffic.toml").replace(duration="10s")
     named = [name.replace("_N", "_1") for name in metrics.METRICS]
     reduce, roots = {
-        "of a scorecard": (measure.row_of, runs.ROW_MADE_BY),
+        "of a scorecard": (measure.row_of, ROW_MADE_BY),
         "of a sweep": (metrics.Reducers.of(named), metrics.ROW_MADE_BY),
     }[row]
     called, rows = set(), []

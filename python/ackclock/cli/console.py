@@ -131,6 +131,13 @@ On = Annotated[
 ]
 
 
+def beside(text: str) -> str:
+    """Parses a Linux that stands beside the simulator."""
+    if text == SIM:
+        raise typer.BadParameter(f"'{SIM}' is not one of '{KERNEL}', '{VLINUX}', '{VLINUX}:7.3'")
+    return host_name(text)
+
+
 #: Columns of a table that nobody sees on a screen: nothing in it needs to be folded.
 WIDE = 1000
 

@@ -1,4 +1,4 @@
-"""The commands of `ackclock` for Linux: deploy, status, undeploy, doctor, compare, vlinux."""
+"""The commands of `ackclock` for Linux: deploy, status, undeploy, doctor, diverge, vlinux."""
 
 import sys
 from collections.abc import Iterator
@@ -13,18 +13,15 @@ from ackclock.base.directory import Directory
 from ackclock.base.kernel_part import kernel_part
 from ackclock.cli.console import (
     ALGORITHM,
-    KERNEL,
-    LINUXES,
     RESUMES,
-    SIM,
     VLINUX,
     Commands,
     OfFlows,
     Output,
     Settings,
     app,
+    beside,
     err,
-    host_name,
     new_table,
     one_line_errors,
     out,
@@ -32,7 +29,6 @@ from ackclock.cli.console import (
     print_report,
     print_table,
     progress_bar,
-    say_invalid,
     styled,
 )
 
@@ -40,13 +36,6 @@ from ackclock.cli.console import (
 INTERRUPTED = "`ackclock status` shows what is registered"
 
 PANEL = "The kernel"
-
-
-def beside(text: str) -> str:
-    """Parses a Linux that stands beside the simulator."""
-    if text == SIM:
-        raise typer.BadParameter(f"'{SIM}' is not one of '{KERNEL}', '{VLINUX}', '{VLINUX}:7.3'")
-    return host_name(text)
 
 
 def _tell(text: str) -> None:
@@ -219,57 +208,6 @@ def doctor_command() -> None:
         raise typer.Exit(1)
 
 
-@app.command("compare", rich_help_panel=PANEL)
-def compare_command(
-    scenario: Annotated[Path, typer.Argument(help="A scenario file (TOML).", metavar="SCENARIO")],
-    output: Output = None,
-    settings: Settings = None,
-    algorithm: OfFlows = None,
-    repeats: Annotated[int, typer.Option(min=1, max=1000, help="Number of runs on each side.")] = 1,
-    on: Annotated[
-        list[str] | None,
-        typer.Option(
-            parser=beside,
-            metavar=LINUXES,
-            help="Beside the simulator: this machine's TCP stack, Linux in virtual time "
-            "(docs/vlinux.md), or both. Repeatable. [default: kernel]",
-        ),
-    ] = None,
-) -> None:
-    """Run a scenario in the simulator and on Linux, and show the differences.
-
-    Examples:
-        ackclock compare examples/two_cubic.toml
-        ackclock compare examples/two_cubic.toml -o out/compare --repeats 5
-        ackclock compare examples/two_cubic.toml --on vlinux --on kernel --set rtt=20ms
-        ackclock compare examples/two_cubic.toml --on vlinux --algorithm ./tcp_mine.c
-
-    Compares the second half of each run. With two or more flows one run proves nothing: use
-    `--repeats 10`. A difference beyond its bound is `open` where the runs of both sides
-    overlap. The output directory gets one page (`index.html`) with the congestion
-    windows, throughput and queue of both.
-    """
-    from ackclock import Scenario  # noqa: PLC0415 (slow to import)
-    from ackclock.cli.run import changed  # noqa: PLC0415 (a command of its own)
-    from ackclock.studies.compare import compare  # noqa: PLC0415 (only this command draws)
-
-    with one_line_errors():
-        sides = tuple(dict.fromkeys(on or [KERNEL]))
-        chosen = changed(Scenario.from_toml(scenario), settings or [], algorithm or [])
-        with nullcontext() if output is None else Directory(output) as directory:
-            with progress_bar(scenario.name) as progress:
-                both = compare(
-                    chosen, on=sides, repeats=repeats, progress=progress, on_invalid=say_invalid
-                )
-            if directory is not None:
-                directory.fill(both.write)
-        print_report("", both.table())
-        for line in both.notes():
-            out.print(line)
-        if output is not None:
-            out.print(f"written to {output}; look at {(output / 'index.html').absolute()}")
-
-
 @app.command("diverge", rich_help_panel=PANEL)
 def diverge_command(
     scenario: Annotated[Path, typer.Argument(help="A scenario file (TOML).", metavar="SCENARIO")],
@@ -296,15 +234,14 @@ def diverge_command(
     blocks. Both run without jitter. The output directory gets the packets of both sides
     (`packets.parquet`).
     """
-    from ackclock import Scenario  # noqa: PLC0415 (slow to import)
-    from ackclock.cli.run import changed  # noqa: PLC0415 (a command of its own)
+    from ackclock.cli.run import changed, read_one  # noqa: PLC0415 (a command of its own)
     from ackclock.studies.diverge import diverge  # noqa: PLC0415 (only this command needs it)
 
     with one_line_errors():
         sides = [*dict.fromkeys(on or [VLINUX])]
         if len(sides) > 1:
             raise AckclockError(f"--on {' --on '.join(sides)}: a packet differs from one; give one")
-        chosen = changed(Scenario.from_toml(scenario), settings or [], algorithm or [])
+        chosen = changed(read_one(scenario), settings or [], algorithm or [])
         with nullcontext() if output is None else Directory(output) as directory:
             with progress_bar(scenario.name) as progress:
                 found = diverge(chosen, on=sides[0], progress=progress)
@@ -346,12 +283,11 @@ def bisect_command(
     ~/.cache/ackclock/vlinux/trees, and writes nothing in the tree. Finished runs are kept in
     .ackclock: type the same again to resume.
     """
-    from ackclock import Scenario  # noqa: PLC0415 (slow to import)
-    from ackclock.cli.run import changed  # noqa: PLC0415 (a command of its own)
+    from ackclock.cli.run import changed, read_one  # noqa: PLC0415 (a command of its own)
     from ackclock.studies.bisect import Commits, Series, bisect  # noqa: PLC0415 (slow to import)
 
     with one_line_errors(RESUMES):
-        chosen = changed(Scenario.from_toml(scenario), settings or [], algorithm or [])
+        chosen = changed(read_one(scenario), settings or [], algorithm or [])
         kernels = Series(good, bad) if tree is None else Commits(tree, good, bad)
         with progress_bar("building") as progress:
             found = bisect(chosen, kernels, progress=progress, say=err.print)

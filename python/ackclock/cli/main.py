@@ -18,12 +18,12 @@ MODULES = {
     "run": ("run",),
     "algorithms": ("new", "examples", "response", "list", "plot"),
     "c_files": ("import-tc", "check", "conform"),
-    "sweep": ("sweep",),
+    "sweep": ("sweep", "compare"),
     "evaluate": ("evaluate", "attack"),
     "explore": ("explore", "mcp"),
     "papers": ("reproduce", "claims", "report"),
     "watch": ("watch", "shell", "explain"),
-    "kernel": ("deploy", "undeploy", "status", "doctor", "compare", "diverge", "bisect", "vlinux"),
+    "kernel": ("deploy", "undeploy", "status", "doctor", "diverge", "bisect", "vlinux"),
 }
 
 #: What a shell says of a command whose reader has gone (`| head`): 128 and the number of SIGPIPE.

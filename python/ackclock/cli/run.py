@@ -187,7 +187,7 @@ def _check_options(
     if seeds is not None and on != SIM:
         raise AckclockError(
             f"--seeds {seeds}: only in the simulator; "
-            f"`ackclock compare SCENARIO --on {on} --repeats 10` repeats runs there"
+            f"`ackclock compare SCENARIO --on {on} --seeds 10` repeats runs there"
         )
 
 
@@ -231,18 +231,22 @@ def _short(
 
 def _read(paths: list[Path]) -> dict[str, "Scenario"]:
     """The scenarios of these files, by the names of the files without their ending."""
-    from ackclock import Scenario  # noqa: PLC0415 (slow to import)
-
     read = {}
     for path in paths:
-        if str(path) == "-":
-            name, scenario = "stdin", Scenario.from_text(sys.stdin.buffer.read(), source="stdin")
-        else:
-            name, scenario = path.stem, Scenario.from_toml(path)
+        name = "stdin" if str(path) == "-" else path.stem
         if name in read:
             raise AckclockError(f"{path}: two scenarios are called {name}; rename one of the files")
-        read[name] = scenario
+        read[name] = read_one(path)
     return read
+
+
+def read_one(path: Path) -> "Scenario":
+    """The scenario of a file; of standard input, if it is called "-"."""
+    from ackclock import Scenario  # noqa: PLC0415 (slow to import)
+
+    if str(path) == "-":
+        return Scenario.from_text(sys.stdin.buffer.read(), source="stdin")
+    return Scenario.from_toml(path)
 
 
 def changed(

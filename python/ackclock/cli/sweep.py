@@ -1,13 +1,17 @@
-"""The command `ackclock sweep`."""
+"""The commands `ackclock sweep` and `ackclock compare`."""
 
+from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ackclock import AckclockError
 from ackclock.base.directory import Directory
 from ackclock.cli.console import (
+    ALGORITHM,
+    LINUXES,
     RESUMES,
     SCENARIOS,
     SIM,
@@ -20,6 +24,8 @@ from ackclock.cli.console import (
     ShardOf,
     UntilDecided,
     app,
+    beside,
+    complete_algorithm,
     executor,
     linux_of,
     most_seeds,
@@ -27,8 +33,10 @@ from ackclock.cli.console import (
     one_line_errors,
     out,
     print_json,
+    print_report,
     print_table,
     progress_bar,
+    say_invalid,
     say_runs,
     say_shard,
     shard_of,
@@ -38,6 +46,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ackclock.estimates.stats import Estimate
+    from ackclock.scenario.scenario import Scenario
+    from ackclock.studies.compare import Comparison
     from ackclock.sweeps.sweep import Sweep
 
 #: Rows that the screen shows.
@@ -110,6 +120,120 @@ def sweep_command(
             return
         _print(sweep, table)
         out.print(f"written to {path}")
+
+
+@app.command("compare", rich_help_panel=SCENARIOS)
+def compare_command(
+    scenario: Annotated[
+        Path,
+        typer.Argument(help="A scenario file (TOML); - reads standard input.", metavar="SCENARIO"),
+    ],
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"Compare these, with commas between them, or all: {ALGORITHM}. Repeatable. "
+            "With --on it is that of `run`. [default: all]",
+            metavar="ALGORITHMS",
+            autocompletion=complete_algorithm,
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Change a key of the scenario, as in `run`. A key with several values has a row "
+            "for each. Repeatable.",
+            metavar="KEY=VALUE",
+        ),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            "--seeds",
+            "--repeats",
+            min=1,
+            max=1000,
+            help="Run seeds 1 to N of each (default: 5; with --on: 1).",
+        ),
+    ] = None,
+    on: Annotated[
+        list[str] | None,
+        typer.Option(
+            parser=beside,
+            metavar=LINUXES,
+            help="Compare not algorithms, but the simulator with this machine's TCP stack, or with "
+            "Linux in virtual time (docs/vlinux.md). Repeatable.",
+        ),
+    ] = None,
+    output: Output = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one line of JSON per row.")
+    ] = False,
+    jobs: Jobs = 0,
+) -> None:
+    """Compare algorithms on a link; with --on, the simulator with Linux.
+
+    Examples:
+        ackclock compare base.toml --algorithm cubic,bbr,bbr3,./my_cc.c
+        ackclock compare base.toml --algorithm cubic,bbr --set rtt=30ms --set rtt=80ms
+        ackclock import-tc "tc qdisc …" | ackclock compare - -o out/compare
+        ackclock compare base.toml --on vlinux --seeds 10
+
+    Goodput, queue delay and loss are of the algorithm in all flows. Then it takes the place of the
+    first [[flow]]: what do the other flows (or a CUBIC flow, if there are none) lose, against their
+    own algorithm in its place? docs/compare.md explains the table. -o also draws it.
+
+    With --on it compares the second half of the runs. A difference beyond its bound is `open` where
+    the runs of both sides overlap. One run proves nothing and gets no verdict. -o writes a
+    page (`index.html`) with the congestion windows, throughput and queue of both.
+    """
+    from ackclock.cli.run import read_one  # noqa: PLC0415 (a command of its own)
+
+    with one_line_errors(RESUMES):
+        given = read_one(scenario)
+        with nullcontext() if output is None else Directory(output) as directory:
+            if on:
+                if as_json or jobs:
+                    raise AckclockError(f"{'--json' if as_json else '--jobs'}: not with --on")
+                compared: Any = _with_linux(given, on, settings or [], algorithm or [], seeds or 1)
+            else:
+                from ackclock.questions import on_link  # noqa: PLC0415 (slow to import)
+
+                with progress_bar(scenario.name) as progress:
+                    compared = on_link.on_link(
+                        given,
+                        on_link.algorithms(algorithm or ["all"]),
+                        settings or [],
+                        seeds=seeds or on_link.SEEDS,
+                        executor=executor(jobs, None),
+                        progress=progress,
+                        on_runs=say_runs,
+                    )
+            if directory is not None:
+                directory.fill(compared.write)
+        if as_json:
+            for line in compared.json():
+                print_json(line)
+            return
+        for title, table in ({"": compared.table()} if on else compared.tables()).items():
+            print_report(title, table)
+        for line in compared.notes():
+            out.print(line)
+        if output is not None:
+            page = f"; look at {(output / 'index.html').absolute()}" if on else ""
+            out.print(f"written to {output}{page}")
+
+
+def _with_linux(
+    scenario: "Scenario", on: list[str], settings: list[str], algorithms: list[str], seeds: int
+) -> "Comparison":
+    from ackclock.cli.run import changed  # noqa: PLC0415 (a command of its own)
+    from ackclock.studies.compare import compare  # noqa: PLC0415 (only this command draws)
+
+    chosen = changed(scenario, settings, algorithms)
+    sides = tuple(dict.fromkeys(on))
+    with progress_bar("comparing") as progress:
+        return compare(chosen, on=sides, repeats=seeds, progress=progress, on_invalid=say_invalid)
 
 
 def _write(sweep: "Sweep", table: "pl.DataFrame", file: Path, directory: Path, plot: bool) -> None:

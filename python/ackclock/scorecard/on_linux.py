@@ -10,9 +10,10 @@ from ackclock.figures.experiment import Experiment, Point
 from ackclock.hosts.linux import Linux
 from ackclock.hosts.testbed import NoValidRunError
 from ackclock.questions.card import ALONE, Answers, Number, answers, points_of
+from ackclock.questions.rows import store_of
 from ackclock.questions.scenarios import dumbbell
 from ackclock.scorecard.evaluated import Asked, OnLinux
-from ackclock.scorecard.runs import Repeats, store_of
+from ackclock.scorecard.runs import Repeats
 
 #: Repeats of a point on Linux, and with `--quick`. The kernel runs them in real time.
 LINUX_SEEDS, LINUX_QUICK_SEEDS = 3, 1

@@ -51,11 +51,12 @@ class Quantity:
     def verdict(self, side: str) -> str:
         """Whether it is within its bound; empty if there is none, or nothing on either side.
 
-        Beyond the bound it is open where the runs of both sides overlap: then repeats of
-        one side are as far apart as the means.
+        One run proves nothing: then it is empty, too. Beyond the bound it is open where the runs
+        of both sides overlap: then repeats of one side are as far apart as the means.
         """
         simulated, measured = self.simulated, self.measured[side]
-        if self.bound is None or not any((*simulated, *measured)):
+        one = min(len(simulated), len(measured)) == 1
+        if one or self.bound is None or not any((*simulated, *measured)):
             return ""
         if abs(self.distance(side)) <= self.bound:
             return "holds"
@@ -131,6 +132,8 @@ class Comparison:
                 if "certificate" in result.manifest:
                     said = certificate.shown(result.manifest["certificate"])
                     lines.append(f"{side} run {number}: {'; '.join(said)}")
+            if min(len(results), len(self.simulated)) == 1:
+                lines.append(f"{side}: one run proves nothing, so there is no verdict: --seeds 10")
         return [*lines, *self.missing]
 
     def figure(self) -> Figure:
