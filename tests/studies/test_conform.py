@@ -151,6 +151,18 @@ def test_cubic_conforms(algorithm):
     assert [each for each in judged(algorithm) if not each.holds] == []
 
 
+def test_a_cubic_of_the_flight_conforms(tmp_path):
+    """RFC 9438, 4.6, names flight_size, where Linux takes cwnd."""
+    header = (ALGORITHMS / "include" / "cubic.h").read_text("utf-8")
+    of_flight = REDUCES.replace("(u64)cwnd", "(u64)tcp_packets_in_flight(tcp_sk(sk))")
+    assert header.count(REDUCES) == 1
+    (tmp_path / "cubic.h").write_text(header.replace(REDUCES, of_flight))
+    (tmp_path / "tcp_cubic.c").write_text((ALGORITHMS / "tcp_cubic.c").read_text("utf-8"))
+    decrease = Case.read(ROOT / "examples/conformance/rfc9438/decrease.toml")
+    verdicts = decrease.judge(str(tmp_path / "tcp_cubic.c"))
+    assert [each for each in verdicts if not each.holds] == []
+
+
 def test_hystart_plus_plus_conforms():
     assert len(HYSTART_CASES) == 15
     assert [each for each in judged("cubic@rfc9406", HYSTART_CASES) if not each.holds] == []
