@@ -139,7 +139,7 @@ impl Algorithm {
     /// The built-in algorithm of that name.
     ///
     /// # Errors
-    /// There is none; the message lists those there are.
+    /// There is none; the message names the nearest.
     pub fn find(name: &str) -> Result<Algorithm, AlgorithmError> {
         let known: Vec<_> = Self::all().iter().map(Algorithm::name).collect();
         match Self::all()
@@ -157,7 +157,6 @@ impl Algorithm {
                 } else {
                     did_you_mean(name, &known)
                 },
-                known: known.join(", "),
             }),
         }
     }

@@ -4,14 +4,12 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AlgorithmError {
     /// No built-in algorithm has that name.
-    #[error("unknown algorithm `{name}`{hint}; known: {known}. To use a C file of your own, give its path, such as ./{name}.c")]
+    #[error("unknown algorithm `{name}`{hint}; `ackclock list` shows all, and a C file of your own needs its path, such as ./{name}.c")]
     UnknownAlgorithm {
         /// What the user wrote.
         name: String,
         /// `; did you mean …?`, or nothing.
         hint: String,
-        /// Names of the built-in algorithms.
-        known: String,
     },
     /// The algorithm has no such preset.
     #[error("{algorithm} has no preset `{name}`{hint}; {known}")]

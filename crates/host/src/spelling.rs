@@ -1,7 +1,7 @@
 //! What a user may have meant.
 
 /// `; did you mean …?` if a known name is a near misspelling of what was written: one letter off,
-/// or two in a name of eight letters and more.
+/// or two in a name of eight letters and more; or the known name with more around it (`tcp_cubic`).
 pub(crate) fn did_you_mean(written: &str, known: &[&str]) -> String {
     let lower = written.to_lowercase();
     known
@@ -10,7 +10,7 @@ pub(crate) fn did_you_mean(written: &str, known: &[&str]) -> String {
         .min()
         .filter(|(edits, name)| {
             let length = name.len().max(written.len());
-            length > 2 && *edits <= (length / 4).clamp(1, 2)
+            length > 2 && (*edits <= (length / 4).clamp(1, 2) || lower.contains(**name))
         })
         .map_or_else(String::new, |(_, name)| format!("; did you mean `{name}`?"))
 }

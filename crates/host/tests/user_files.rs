@@ -148,6 +148,22 @@ fn a_copied_socket_keeps_the_flows_own_parameters() {
 }
 
 #[test]
+fn a_macro_without_its_semicolon_is_shown_at_its_line() {
+    let private = |end| format!("struct mine {{ u32 a; }};\n\nCC_PRIVATE(struct mine){end}");
+    let without = REGISTER.replace(';', "");
+    let last = format!("#include \"tcp_cc.h\"\n{HOOKS}{without}");
+    for (file, place) in [
+        (file(&private("")), "4: write ; after CC_PRIVATE(…)"),
+        (UserFile::new(&last), "12: write ; after CC_ALGORITHM(…)"),
+    ] {
+        let message = refusal(&file);
+        let place = format!("{}:{place}", file.path.display());
+        assert!(message.ends_with(&place), "{message}");
+    }
+    file(&private(";")).compile().unwrap();
+}
+
+#[test]
 fn what_does_not_compile_is_shown_at_the_users_line() {
     let file = file("CC_HOOK(void, broken, struct sock *sk) { tcp_sk(sk)->snd_cwnd = nonsense; }");
     let message = refusal(&file);

@@ -426,6 +426,12 @@ impl<'a> Job<'a> {
         if errors.is_empty() {
             errors = format!("the compiler stopped: {}", output.status);
         }
+        if errors.contains("';'") {
+            let text = fs::read_to_string(self.at).unwrap_or_default();
+            if let Some((line, name)) = messages::unended(&text) {
+                errors = format!("{}:{line}: write ; after {name}(…)", self.name());
+            }
+        }
         // gcc's words, and clang's two.
         let unknown = ["no member named", "does not refer to any field"];
         if unknown.iter().any(|words| errors.contains(words)) {

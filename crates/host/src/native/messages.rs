@@ -98,6 +98,25 @@ pub fn unserved(written: &str, path: &str, ours: &Path) -> Vec<(String, String)>
     names
 }
 
+/// The line and the name of the first macro of ours without its `;`: compilers see the next line.
+pub fn unended(text: &str) -> Option<(usize, &'static str)> {
+    let lines = text.split_inclusive('\n');
+    let starts = lines.scan(0, |end, line| Some((*end, *end += line.len()).0));
+    starts.enumerate().find_map(|(line, start)| {
+        let names = ["CC_PRIVATE", "CC_STORAGE", "CC_ALGORITHM"];
+        let name = names
+            .into_iter()
+            .find(|name| text[start..].starts_with(name))?;
+        let mut depth = 0;
+        let rest = text[start + name.len()..].trim_start_matches(|letter| {
+            depth += i32::from(letter == '(') - i32::from(letter == ')');
+            depth > 0
+        });
+        let after = rest.strip_prefix(')')?.trim_start();
+        (!after.starts_with(';')).then_some((line + 1, name))
+    })
+}
+
 /// The types in a compiler's errors that nothing declares: `sockptr_t`, `struct proto`.
 pub fn unknown_types(written: &str) -> Vec<String> {
     let lines = written.lines().filter_map(Line::parse);
