@@ -54,6 +54,8 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # what `typing` has, without 10 ms of importing it
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from ackclock import figures, papers
     from ackclock.base import units
     from ackclock.base.errors import AckclockError
@@ -151,8 +153,19 @@ if not TYPE_CHECKING:
         if name == "__version__":
             return import_module("ackclock._core").engine_version()
         if name in _MODULES:
-            return import_module(f"ackclock.{_MODULES[name]}")
+            module = import_module(f"ackclock.{_MODULES[name]}")
+            module.__dir__ = lambda: _own(module)
+            return module
         return getattr(import_module(f"ackclock.{_HOME[name]}"), name)
+
+
+def _own(module: "ModuleType") -> list[str]:
+    """Its names without those that it imports."""
+    public = set(getattr(module, "__all__", ()))
+    for name, each in vars(module).items():
+        is_here = getattr(each, "__module__", None) == module.__name__ and name[0] != "_"
+        public |= {name} if is_here or name.startswith("__") else set()
+    return sorted(public)
 
 
 def __dir__() -> list[str]:

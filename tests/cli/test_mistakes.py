@@ -417,6 +417,15 @@ assert {"run", "sweep", "Scenario", "kernel", "plot", "stats"} <= set(dir(ackclo
 assert ackclock.__version__.startswith("0.") and "__version__" in dir(ackclock)
 ackclock.compare.compare, ackclock.kernel.run, ackclock.plot.overview
 ackclock.papers.names, ackclock.units.rate_bps
+from types import ModuleType
+for module in [each for each in map(ackclock.__getattr__, ackclock.__all__)
+               if isinstance(each, ModuleType)]:
+    names = {name for name in dir(module) if not name.startswith("_")}
+    listed = set(getattr(module, "__all__", ()))
+    assert names >= listed and names, module
+    for name in names - listed:
+        home = getattr(getattr(module, name), "__module__", "")
+        assert home == module.__name__, f"{module.__name__}.{name} is of {home}"
 """
     subprocess.run([sys.executable, "-c", code], check=True)
     text = subprocess.run(
