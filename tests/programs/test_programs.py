@@ -29,7 +29,10 @@ algorithm = "{}"
 
 def test_tools_take_a_text_and_tell_no_path():
     text = (SEARCH / "reno.c").read_text()
-    assert {"cubic", "reno"} <= {each["name"] for each in server.list_algorithms()}
+    cubic = next(each for each in server.list_algorithms() if each["name"] == "cubic")
+    assert cubic["summary"].startswith("CUBIC")
+    assert {"default", "min", "max", "doc"} < cubic["params"][0].keys()
+    assert "ha2008" in cubic["presets"]
     first, again = (server.run(SCENARIO.format("./candidate.c"), text) for _ in range(2))
     assert first["flows"] == again["flows"]
     assert first["flows"][0]["algorithm"] == "./candidate.c"
@@ -82,6 +85,8 @@ def test_a_client_of_the_protocol():
                 "list_algorithms", "run", "evaluate", "attack",
             }  # fmt: skip
             text = (SEARCH / "reno.c").read_text()
+            listed = await client.call_tool("list_algorithms", {})
+            assert listed.structured_content == {"result": server.list_algorithms()}
             card = await client.call_tool("evaluate", {"algorithm": text, "against": "reno"})
             found = await client.call_tool("attack", {"algorithm": "bbr", "tries": 16})
             refused = await client.call_tool("evaluate", {"algorithm": "renno"})

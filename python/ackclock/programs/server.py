@@ -31,11 +31,9 @@ PLACE = "./candidate.c"
 
 
 def list_algorithms() -> list[dict[str, Any]]:
-    """The congestion controls that are built in: name, what it is, and its parameters."""
-    return [
-        {key: each[key] for key in ("name", "description", "parameters") if key in each}
-        for each in _core.algorithms()
-    ]
+    """The congestion controls that are built in: name, summary, params (with ranges), presets."""
+    told = ("name", "summary", "params", "presets")
+    return [{key: each[key] for key in told} for each in _core.algorithms()]
 
 
 def run(scenario: str, c_file: str | None = None, budget_s: float = 60) -> dict[str, Any]:
