@@ -456,3 +456,14 @@ def test_seeds_give_means_with_intervals(ackclock, scenario, tmp_path):
     written = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert written == {key: summary[key] for key in summary if key != "scenario"}
     assert re.search(r"\d \(\d+\.\d+ … \d+\.\d+\)", ackclock("run", scenario, "--seeds", 3).stdout)
+
+
+def test_flows_that_start_in_the_same_nanosecond_are_told(ackclock, tmp_path):
+    """Two Reno flows change places with their order in the file; --set spreads their starts."""
+    two = SCENARIO.replace("cubic", "reno")
+    assert two.count("[[flow]]") == 1
+    (tmp_path / "two.toml").write_text(two + "count = 2\n")
+    assert "2 flows start in the same nanosecond" in ackclock("run", "two.toml").stdout
+    spread = ackclock("run", "two.toml", "--set", "flow.start_spread=1s")
+    assert "nanosecond" not in spread.stdout
+    assert spread.returncode == 0

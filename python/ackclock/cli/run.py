@@ -157,7 +157,7 @@ def run_command(
                     summary = _over_seeds(name, scenario, seeds, directory)
                 else:
                     summary = _one(name, scenario, host, attempts, acks, (packets, qlog), directory)
-            _show(summary, name, titled=len(chosen) > 1, as_json=as_json)
+            _show(summary, name, scenario.tied(), titled=len(chosen) > 1, as_json=as_json)
             if path is not None and not as_json:
                 out.print(f"written to {path}")
             for file in (pcapng, qlog):
@@ -345,7 +345,7 @@ def _over_seeds(
     return summed
 
 
-def _show(summed: dict[str, Any], name: str, *, titled: bool, as_json: bool) -> None:
+def _show(summed: dict[str, Any], name: str, tied: int, *, titled: bool, as_json: bool) -> None:
     from ackclock.results import summary  # noqa: PLC0415 (slow to import)
 
     if as_json:
@@ -359,3 +359,8 @@ def _show(summed: dict[str, Any], name: str, *, titled: bool, as_json: bool) -> 
     for line in summary.trace_lines(summed):
         out.print(styled(line, "dim"))
     out.print(summary.totals(summed))
+    if tied:
+        out.print(
+            f"{tied} flows start in the same nanosecond, so their order in the file counts; "
+            "to spread their starts: --set flow.start_spread=1s"
+        )

@@ -8,6 +8,7 @@ the canonical integers that the simulator reads (``crates/sim/src/scenario``).
 import json
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -211,6 +212,18 @@ class Scenario(ScenarioKeys):
         laws = {law: fields.pop(f"{law}_thousandths") for law in ("pareto", "lognormal")}
         sizes = {law: parameter for law, parameter in laws.items() if parameter is not None}
         return own | {"flow": fields | {"stop_ns": None}, "sizes": sizes or "equal"}
+
+    def tied(self) -> int:
+        """How many flows start in the same nanosecond as another on its path: order decides."""
+        starts: Counter[tuple[object, ...]] = Counter()
+        for flow in self.flows:
+            rtt = flow.rtt or self.rtt or ""
+            times = (flow.start_spread, flow.rtt_exponential, flow.start, rtt)
+            spread_ns, random_ns, *same = map(units.duration_ns, times)
+            if not spread_ns and not random_ns and flow.stack != "udp":
+                path = (*same, flow.direction, str(flow.route), str(flow.back))
+                starts[path] += flow.count
+        return sum(count for count in starts.values() if count > 1)
 
     def check(self) -> None:
         """Looks whether the simulator takes it: it does all that a run does before it simulates.
