@@ -31,6 +31,10 @@ def schema() -> str:
     return _core.scenario_schema() + "\n"
 
 
+def card_schema() -> str:
+    return str(import_module("ackclock.questions.form").schema())
+
+
 def page(module: str) -> Callable[[], str]:
     return lambda: import_module(f"ackclock.{module}").markdown()
 
@@ -402,6 +406,7 @@ FILES = {
     "crates/resolve/src/keys.json": keys_as_data,
     "docs/scenario.md": page("scenario.scenario"),
     "docs/tables.md": page("results.tables"),
+    "docs/card.schema.json": card_schema,
     "docs/evaluate.md": page("scorecard.manual"),
 }
 

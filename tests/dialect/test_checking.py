@@ -44,6 +44,13 @@ def test_what_new_writes_is_well(check):
         assert lines[1].startswith("BPF: 4 programs, ")
 
 
+def test_without_a_compiler_nothing_is_said_of_the_file(ackclock, tmp_path):
+    (tmp_path / "mine.c").write_text(skeleton.text())
+    done = ackclock("check", "mine.c", env={"CC": "/nowhere/cc"})
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: cannot compile mine.c: no C compiler was found")
+
+
 @pytest.mark.parametrize(
     ("above", "body", "words"),
     [

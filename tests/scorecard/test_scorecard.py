@@ -12,6 +12,7 @@ from statistics import fmean
 import polars as pl
 import pytest
 
+import ackclock
 from ackclock import AckclockError, Scenario
 from ackclock import evaluate as ackclock_evaluate
 from ackclock import run as ackclock_run
@@ -21,8 +22,9 @@ from ackclock.estimates.repeats import AtLeast, Repeats
 from ackclock.estimates.stats import Estimate
 from ackclock.figures.experiment import Runs
 from ackclock.hosts import testbed
-from ackclock.questions import card, links, measure, scenarios
+from ackclock.questions import card, form, links, measure, scenarios
 from ackclock.questions.card import Number, Question
+from ackclock.scenario import skeleton
 from ackclock.scorecard import data, page, run
 from ackclock.scorecard import evaluated as parts
 from ackclock.scorecard.run import QUESTIONS
@@ -100,11 +102,13 @@ def test_what_cannot_run_has_a_card_that_says_so(file, says, cache, tmp_path, mo
     page.write(found, tmp_path, command="ackclock evaluate")
     assert says in (tmp_path / "index.html").read_text()
     (line,) = page.table(found).rows
-    assert "unsafe" in line
+    assert "failed" in line
+    assert data.headline(found) == "failed in contract"
+    form.Card.model_validate_json(json.dumps(data.as_json(found)))
     monkeypatch.setattr(console.out, "width", 80)
     evaluate._print(found, tmp_path)
     printed = capsys.readouterr().out
-    assert f"unsafe, contract: {failed.problem}" in printed
+    assert f"failed, contract: {failed.problem}" in printed
     assert f"ackclock run {tmp_path / data.FAILED}" in printed
 
 
@@ -144,6 +148,51 @@ def test_what_does_not_compile_or_carry_is_asked_nothing_more(cache, tmp_path):
     failed = ackclock_evaluate(str(BAD / "one_packet.c"), against=(), cache=cache)["failed"]
     assert failed["stage"] == failed["row"] == "links"
     assert failed["problem"].startswith("utilisation, 12 Mb/s, 40 ms: 0.01")
+
+
+def test_without_its_file_or_a_compiler_nothing_is_said_of_an_algorithm(tmp_path, monkeypatch):
+    with pytest.raises(AckclockError, match=r"^cannot read .*nowhere\.c: there is no such file"):
+        ackclock_evaluate(str(tmp_path / "nowhere.c"), cache=tmp_path)
+    with pytest.raises(AckclockError, match=r"^unknown algorithm `cubik`; did you mean"):
+        ackclock_evaluate("cubik", cache=tmp_path)
+    (tmp_path / "mine.c").write_text(skeleton.text().replace("my_cc", "mine"))
+    monkeypatch.setenv("CC", "/nowhere/cc")
+    with pytest.raises(AckclockError, match=r"^cannot compile .*mine\.c: no C compiler was found"):
+        ackclock_evaluate(str(tmp_path / "mine.c"), cache=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["typo.c", "divides_by_zero.c"])
+def test_a_command_ends_with_1_where_the_algorithm_failed(name, ackclock, tmp_path):
+    source = BAD / name
+    text = source.read_text() if source.exists() else '#include "tcp_cc.h"\nint x = ;\n'
+    (tmp_path / name).write_text(text)
+    done = ackclock("evaluate", name, "--rows", "links", "--no-page", "-o", "out")
+    stage = "compile" if name == "typo.c" else "contract"
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, f"failed in {stage}")
+    card = form.Card.model_validate_json((tmp_path / "out" / "card.json").read_text())
+    assert card.failed.stage == stage
+
+
+def test_a_card_has_its_form(cache):
+    """With rows, those of links that are drawn, and the objective of docs/evaluate.md."""
+    found = ackclock_evaluate("vegas", rows="R3", quick=True, held_out=7, cache=cache)
+    card = form.Card.model_validate_json(json.dumps(found))
+    assert card.held_out.gaps
+    assert card.on == "simulator"
+    assert json.loads((ROOT / "docs" / "card.schema.json").read_text()) == json.loads(form.schema())
+
+
+def test_the_objective_of_the_page_counts_the_candidates_own_runs(tmp_path, monkeypatch):
+    """CUBIC's least is a third of BBR's."""
+    page = (ROOT / "docs" / "evaluate.md").read_text()
+    (code,) = re.findall(r"```python\n(card = .*?)```", page, re.DOTALL)
+    (tmp_path / "candidate.c").write_text(skeleton.source("bbr").replace("bbr", "mybbr"))
+    monkeypatch.chdir(tmp_path)
+    kept = {}
+    exec(code.replace("budget_s=10", "budget_s=100"), {"ackclock": ackclock}, kept)  # noqa: S102
+    assert kept["card"]["objective"] > 0.9
+    (row,) = kept["card"]["rows"]
+    assert {of["n"] for each in row["numbers"] for of in each["found"].values()} == {1}
 
 
 def test_an_address_as_a_number_is_found(cache, tmp_path):
@@ -406,7 +455,7 @@ def test_the_first_line_of_a_card():
         quick=True,
         failed=parts.Failed("quick", "R9", "crashed"),
     )
-    assert data.headline(found) == "against CUBIC: 1 same; unsafe in R3, R9"
+    assert data.headline(found) == "against CUBIC: 1 same; unsafe in R3; failed in R9"
     assert data.headline(parts.Evaluated("mine", (), [], quick=True)) == "nothing unsafe"
 
 

@@ -197,8 +197,11 @@ def evaluate_command(
         took = in_words(time.monotonic() - started_s)
         tell(f"{evaluated.totals} This command took {took}.")
         tell(f"page: {(path / 'index.html').absolute()}" if drawn else f"written to {path}")
+        tell(data.headline(evaluated))
         if thresholds:
             _say_broken(found, path, tell)
+    if evaluated.failed:
+        raise typer.Exit(1)
 
 
 def _command(algorithm: str, options: Mapping[str, object], quick: bool) -> str:
@@ -299,17 +302,16 @@ def _errors_for_ci(path: Path, thresholds: "list[checks.Threshold]") -> Iterator
 def _print(evaluated: "Evaluated", path: Path) -> None:
     from ackclock.scorecard import data, page  # noqa: PLC0415 (slow to import)
 
-    out.print(data.headline(evaluated))
     shown = page.table(evaluated)
-    title = f"Scorecard of {evaluated.names[evaluated.algorithm]}"
-    print_report(title, shown, less=["question"])
+    mine, *others = evaluated.names.values()
+    print_report(f"Scorecard of {mine}", shown, less=["question", *reversed(others)])
     if any(cell.startswith("(") for row in shown.rows for cell in row):
         out.print("A mark in brackets comes from another number of its row.")
     for asked in evaluated.asked:
         for why in asked.answers.unsafe(evaluated.algorithm):
             out.print(f"unsafe, {asked.question.row}: {why}")
     if failed := evaluated.failed:  # the table of a narrow screen has no room for it
-        out.print(f"unsafe, {failed.row}: {failed.problem}")
+        out.print(f"failed, {failed.row}: {failed.problem}")
         if failed.scenario:
             out.print(f"the run in which it happens: ackclock run {path / data.FAILED}")
     if evaluated.stopped:

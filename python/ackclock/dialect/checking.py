@@ -38,12 +38,16 @@ class Checked:
 def check(spec: str) -> Checked:
     """Asks both compilers and, with root, the verifier. `spec` is a C file, with settings or not.
 
-    Raises `AckclockError` if it is no file.
+    Raises `AckclockError` if it is no file, or there is no compiler.
     """
     checked = Checked(spec)
     try:
         shown = _core.configure(spec)
     except AckclockError as error:
+        if str(error).startswith(
+            "cannot compile "
+        ):  # no compiler, or no room: no fault of the file
+            raise
         checked.problems = problems_of(str(error), spec)
         checked.hosts["simulator"] = "refuses it"
         return checked

@@ -17,11 +17,11 @@ from ackclock.estimates.stats import Estimate
 from ackclock.hosts.threads import LOCAL, Executor
 from ackclock.hosts.work import CACHE
 from ackclock.questions.card import MARKS, Answer, Answers
+from ackclock.questions.form import VERSION
 from ackclock.questions.held_out import Gap
 from ackclock.scorecard import own, run
-from ackclock.scorecard.evaluated import SIMULATOR, Evaluated, Failed
+from ackclock.scorecard.evaluated import SIMULATOR, Evaluated
 from ackclock.scorecard.run import AGAINST
-from ackclock.scorecard.runs import NotLoadedError
 from ackclock.store.entries import MANIFEST, write_json, write_parquet
 
 #: The file of the run in which an algorithm fails.
@@ -56,7 +56,8 @@ def evaluate(
     `held_out` asks the same on links that this seed draws, and tells the "gap".
     `objective` is called with all runs, a dict each, with the columns of rows.parquet; "objective"
     is what it returns, None if nothing ran.
-    Raises `AckclockError` if one of `against` cannot be loaded or run, or an argument is wrong.
+    Raises `AckclockError` if there is no such algorithm or file, if one of `against` cannot be
+    loaded or run, or an argument is wrong.
     """
     for name in (algorithm, *against):
         if not isinstance(name, str):
@@ -66,21 +67,17 @@ def evaluate(
     if objective is not None and not callable(objective):
         raise AckclockError(f"objective = {objective!r}: give a function of the runs")
     asked = run.chosen(rows)
-    try:
-        found = run.evaluate(
-            algorithm,
-            asked,
-            against=against,
-            quick=quick,
-            held_out=held_out,
-            budget_s=budget_s,
-            cache=Path(cache),
-            executor=executor,
-            progress=progress,
-        )
-    except NotLoadedError as error:
-        failed = Failed("compile", "compile", str(error))
-        found = Evaluated(algorithm, list(against), [], quick, failed)
+    found = run.evaluate(
+        algorithm,
+        asked,
+        against=against,
+        quick=quick,
+        held_out=held_out,
+        budget_s=budget_s,
+        cache=Path(cache),
+        executor=executor,
+        progress=progress,
+    )
     card = as_json(found)
     if objective is not None:
         rows_of_all = table(found)
@@ -99,14 +96,17 @@ def headline(evaluated: Evaluated) -> str:
     """
     mine = evaluated.algorithm
     unsafe = [asked.question.row for asked in evaluated.asked if asked.answers.unsafe(mine)]
-    unsafe += [evaluated.failed.row] if evaluated.failed else []
+    failed = [evaluated.failed.row] if evaluated.failed else []
+    unsafe = [row for row in unsafe if row not in failed]
     parts = []
     for other in evaluated.against[:1]:
-        safe = [asked for asked in evaluated.asked if asked.question.row not in unsafe]
+        safe = [asked for asked in evaluated.asked if asked.question.row not in [*unsafe, *failed]]
         marks = Counter(asked.answers.mark(other) for asked in safe)
         counts = ", ".join(f"{marks[mark]} {mark}" for mark in MARKS if marks[mark])
         parts += [f"against {label(other)}: {counts}"] if counts else []
-    parts.append(f"unsafe in {', '.join(unsafe)}" if unsafe else "nothing unsafe")
+    parts += [f"unsafe in {', '.join(unsafe)}"] if unsafe else []
+    parts += [f"failed in {failed[0]}"] if failed else []
+    parts += ["nothing unsafe"] if not unsafe and not failed else []
     answers = [answer for asked in evaluated.asked for answer in asked.answers.answers]
     equal = [
         label(other)
@@ -152,12 +152,13 @@ def table(evaluated: Evaluated) -> pl.DataFrame | None:
 
 
 def as_json(evaluated: Evaluated) -> dict[str, Any]:
-    """The card for programs."""
+    """The card for programs, as docs/card.schema.json describes it."""
     return {
+        "version": VERSION,
         "algorithm": evaluated.algorithm,
         "against": list(evaluated.against),
         "quick": evaluated.quick,
-        "on": evaluated.on,
+        "on": evaluated.on or SIMULATOR,
         "made_by": evaluated.made_by,
         "headline": headline(evaluated),
         "rows": [
@@ -214,4 +215,5 @@ def _estimate(found: Estimate | None) -> dict[str, Any] | None:
     if found is None:
         return None
     low, high = (each if math.isfinite(each) else None for each in (found.low, found.high))
-    return {"mean": found.mean, "low": low, "high": high, "n": found.n, "censored": found.censored}
+    n = max(found.n, 1)  # 0 of a number without randomness: one run told it
+    return {"mean": found.mean, "low": low, "high": high, "n": n, "censored": found.censored}

@@ -27,7 +27,8 @@ The terminal shows one line a row, with the number that says most of its marks. 
 (`index.html`) has a figure a row, and every number with its 95 % interval and its margin. The name
 of a number is a link to its scenario file. `card.json` and `rows.parquet` have the same for
 programs. `--json --no-page` prints `card.json` and draws nothing: with every run kept it takes less
-than a second. [For programs](#for-programs) says how a search calls it.
+than a second. [card.schema.json](card.schema.json) describes its keys.
+[For programs](#for-programs) says how a search calls it.
 `--shard 3/64` runs a part on a machine of its own ([cluster.md](cluster.md#shards)).
 `--as-draft` writes `appendix.md` for an Internet-Draft, by the RFC's sections, and
 `evidence.tar.gz`, from which a stranger repeats it. [ci.md](ci.md) shows `--check`.
@@ -47,8 +48,8 @@ than a second. [For programs](#for-programs) says how a search calls it.
 {words}
 * A number with ">" is of runs that the end cut off.
 * **failed**: the algorithm does not compile, crashes, does not return, or is unsafe on four easy
-  links. The card ends there, and `failed.toml` is the run in which it happens. Before the links it
-  runs 12 s with marks, losses, reordering, a timeout and pauses ("contract").
+  links. The card ends there with exit status 1, and `failed.toml` is the run in which it happens.
+  Before the links it runs 12 s with marks, losses, reordering, a timeout and pauses ("contract").
 
 ## For programs
 
@@ -59,7 +60,9 @@ card = ackclock.evaluate(
     "candidate.c",
     rows="links",  # four links: a quarter of a second of processor time, compiling included
     budget_s=10,
-    objective=lambda rows: min(row["utilisation"] for row in rows),  # a dict for each run
+    objective=lambda runs: min(
+        run["utilisation"] for run in runs if run["algorithm"] == "candidate.c"
+    ),  # a dict for each run, those of CUBIC and Reno too
 )
 card["failed"]  # None, or stage, row, problem (file, line, flow, time) and scenario
 card["objective"]

@@ -110,9 +110,9 @@ def table(evaluated: Evaluated) -> html.Table:
                 evaluated.failed.problem,
                 "does it run?",
                 *on,
-                "unsafe",
+                "failed",
                 *("" for _ in others),
-                *("unsafe" for _ in others),
+                *("failed" for _ in others),
             ]
         )
     look = "card" if on else f"card of-{len(others)}"
@@ -233,7 +233,7 @@ def document(
     if evaluated.failed:
         failed = evaluated.failed
         sections.append(
-            html.Section(f"{failed.row}: unsafe", text=failed.problem, code=failed.scenario or "")
+            html.Section(f"{failed.row}: failed", text=failed.problem, code=failed.scenario or "")
         )
     if evaluated.stopped:
         sections.append(html.Section("Not finished", text=evaluated.stopped))

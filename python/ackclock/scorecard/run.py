@@ -22,7 +22,14 @@ from ackclock.questions.links import LINKS, trial
 from ackclock.scenario import snapshot
 from ackclock.scorecard.evaluated import Asked, Evaluated, Failed, HeldOut
 from ackclock.scorecard.on_linux import ask_linux, rehearse
-from ackclock.scorecard.runs import filled, one_by_one, simulated, traced_elsewhere
+from ackclock.scorecard.runs import (
+    NotLoadedError,
+    file_of,
+    filled,
+    one_by_one,
+    simulated,
+    traced_elsewhere,
+)
 
 T = TypeVar("T")
 
@@ -83,8 +90,8 @@ def evaluate(
     `held_out` draws links on which the same questions are asked again.
     `on` also asks Linux what it can measure; `on_runs` is called before with how many of these
     runs are not kept, and their seconds.
-    C files run in a process of their own. Raises `NotLoadedError` if the algorithm cannot be
-    loaded, `AckclockError` if another cannot be, or cannot be run.
+    C files run in a process of their own. Raises `AckclockError` if there is no such algorithm, or
+    another cannot be loaded or run.
     """
     if on is not None:
         on.ready()
@@ -148,6 +155,8 @@ class _Asking:
                         break
             except budget.LateError as late:
                 self.stopped = f"{late} in the stage {stage}"
+            except NotLoadedError as error:
+                self.failed = Failed(stage, stage, str(error))
             except AlgorithmError as error:
                 if not _is_of(error, self.algorithm):
                     raise
@@ -155,7 +164,7 @@ class _Asking:
 
     def _repeats(self, trace: object) -> bool:
         """Whether a C file does the same in another process, where all has other addresses."""
-        if not _file(self.algorithm).endswith(".c"):
+        if not file_of(self.algorithm).endswith(".c"):
             return True
         with closing(contained(traced_elsewhere, self.algorithm, progress=self.progress)) as other:
             if next(other) == trace:
@@ -231,19 +240,14 @@ def _run(
 ) -> Generator[T, None, None]:
     """What `make` yields: in a process of its own, if one of the algorithms is a C file."""
     algorithm, others, *_ = given
-    if any(_file(each).endswith(".c") for each in (algorithm, *others)):
+    if any(file_of(each).endswith(".c") for each in (algorithm, *others)):
         return contained(make, *given, progress=progress)
     return make(*given, progress)
 
 
-def _file(algorithm: str) -> str:
-    """Without preset and parameters."""
-    return algorithm.partition("@")[0].partition(":")[0]
-
-
 def _is_of(error: AlgorithmError, algorithm: str) -> bool:
     """Whether it is this algorithm, and not one beside it."""
-    return Path(_file(algorithm)).name in str(error)
+    return Path(file_of(algorithm)).name in str(error)
 
 
 def chosen(rows: str | None) -> Sequence[Question]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class NotLoadedError(AckclockError):
-    """The C file that is judged does not compile, or is none."""
+    """The C file that is judged does not compile, or declares no algorithm."""
 
 
 class Repeats(Batch):
@@ -89,7 +89,11 @@ def simulated(
         try:
             trial(algorithm).check()
         except AckclockError as error:
-            raise NotLoadedError(_without_flow(error, algorithm)) from None
+            says = _without_flow(error, algorithm)
+            # Without its file or without a compiler nothing is known of the algorithm.
+            if says.startswith("cannot compile ") or not Path(file_of(algorithm)).is_file():
+                raise AckclockError(says) from None
+            raise NotLoadedError(says) from None
         yield None
         for each in others:
             try:
@@ -128,6 +132,11 @@ def traced_elsewhere(
     progress(0)
     with snapshot.held():
         yield traced(algorithm)
+
+
+def file_of(algorithm: str) -> str:
+    """Without preset and parameters."""
+    return algorithm.partition("@")[0].partition(":")[0]
 
 
 def _without_flow(error: AckclockError, algorithm: str) -> str:
