@@ -1,6 +1,6 @@
 """Writes docs/claims.md, the tallies, a line and a card for each claim, from docs/claims.csv.
 
-The live page gets the verdicts, too.
+The live page and quick reports get the verdicts, too.
 
     claims_page.py DIRECTORY            DIRECTORY is docs
     claims_page.py DIRECTORY REPORT     takes claims.csv and the pictures from a report before
@@ -20,7 +20,6 @@ from PIL import Image
 
 from ackclock import papers
 from ackclock.draw.html import Table, look_of
-from ackclock.explore.figures import VERDICTS
 from ackclock.pages import tally
 
 PAGE = """# What the papers claim, and what we measured
@@ -71,14 +70,7 @@ def data(directory: Path) -> list[dict[str, str]]:
 def page(rows: Sequence[Row], *, parts: bool = False) -> str:
     """docs/claims.md; with `parts` in the cards it is for the site, whose cards fold."""
     claims = [row for row in rows if not row["part"]]
-    counted = [
-        (_paper(row), row["verdict"], row["firmness"].partition(" ")[0], row["reason"])
-        for row in claims
-    ]
-    counted = [
-        (paper, verdict, "one setup" if firm == "one" else firm, reason)
-        for paper, verdict, firm, reason in counted
-    ]
+    counted = [tally.of_texts(row["claim"], row) for row in claims]
     tallies = [tally.by_firmness(counted), tally.by_reason(counted)]
     text = [PAGE.format(tallies="\n\n".join(map(_dense, tallies)))]
     if any(row["verdict"] == "quick" for row in claims):
@@ -192,9 +184,9 @@ def take(report: Path, directory: Path) -> None:
 
 
 def verdicts(rows: Sequence[Row]) -> str:
-    """Claim → what the live page says of it, as JSON."""
+    """Claim → what the live page and a quick report say of it, as JSON."""
     columns = {"measured": "measured, 95 % CI"} | {
-        key: key for key in ("verdict", "firmness", "runs")
+        key: key for key in ("verdict", "firmness", "reason", "runs")
     }
     lines = [
         f"{json.dumps(row['claim'])}: "
@@ -211,7 +203,7 @@ def main(directory: Path, *report: Path) -> None:
         take(each, directory)
     rows = data(directory)
     (directory / "claims.md").write_text(page(rows), encoding="utf-8")
-    VERDICTS.write_text(verdicts(rows), encoding="utf-8")
+    tally.VERDICTS.write_text(verdicts(rows), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import lab_page
 from ackclock import Scenario, run
 from ackclock.draw import plot
 from ackclock.explore import figures, gallery
+from ackclock.pages import tally
 from ackclock.results import measures
 from acts import until_whole
 from common import ROOT
@@ -25,7 +26,7 @@ def test_the_pictures_are_those_of_the_runs():
 
 
 def test_the_papers_figures_have_the_verdicts_of_the_documents():
-    written = figures.VERDICTS.read_text(encoding="utf-8")
+    written = tally.VERDICTS.read_text(encoding="utf-8")
     rows = claims_page.data(ROOT / "docs")
     assert written == claims_page.verdicts(rows), "type: python scripts/claims_page.py docs"
     told = figures.told()

@@ -1,5 +1,6 @@
 """The report in a real browser, wide and on a phone."""
 
+import re
 import subprocess
 
 import polars as pl
@@ -7,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from ackclock import papers
+from ackclock.pages import tally
 from common import ACKCLOCK, ROOT, new_context
 
 #: The claims that the project is there to judge.
@@ -89,6 +91,34 @@ def test_every_claim_has_a_row_and_every_figure_its_files(site):
             assert (site / f"{named.file_name}.{ending}").stat().st_size > 100
         rows = list(site.glob(f"{named.file_name}*.parquet"))
         assert len(rows) == len(named.figure.experiments), named.name
+
+
+def test_the_front_page_has_a_verdict_of_each_claim(site):
+    """Of this quick run, or of the runs of full length, and says which."""
+    page = (site / "index.html").read_text(encoding="utf-8")
+    judged = pl.read_parquet(site / "claims.parquet")
+    own = judged.filter(pl.col("verdict") != "quick").height
+    whole = judged.height - own
+    assert f"<p>{own} claims by this quick run:</p>" in page
+    assert f"<p>{whole} claims by runs of full length, which came with ackclock:</p>" in page
+    assert page.count("<td>full length</td>") == whole
+    assert page.count("<td>this run</td>") == own
+    assert "not judged" not in page
+    claim = "cubicfc.fig2.cubic-400s"
+    found = tally.at_full_length()[claim]
+    row = re.search(rf'<tr><td><a href="[^"]*#{claim}">.*?</tr>', page, re.DOTALL)[0]
+    assert f">{found['verdict']}</td>" in row
+    assert found["measured"] in re.sub(r"<[^>]*>", "", row)
+    card = (site / "cubicfc.html").read_text(encoding="utf-8")
+    assert f"At full length: {found['verdict']}, {found['firmness']}, " in card
+
+
+def test_full_length_says_nothing_of_changed_settings(ackclock, tmp_path):
+    command = ("reproduce", "cubicfc/fig2", "--quick", "--set", "bottleneck.buffer=500packets")
+    done = ackclock(*command, "-o", "changed")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "changed" / "index.html").read_text(encoding="utf-8")
+    assert "full length" not in page
 
 
 def test_again_from_what_is_kept_gives_the_same_bytes(site):

@@ -1,16 +1,14 @@
 """The papers' figures for the page: scenarios to run, and the claims with their verdicts."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 from ackclock import Scenario, papers
 from ackclock.explore.runs import MOST_FLOWS
 from ackclock.figures.named import Named
+from ackclock.pages import tally
 from ackclock.scenario.scenario import is_c_file, name_in
 
-#: Claim → what docs/claims.csv says of it; `scripts/claims_page.py` writes both.
-VERDICTS = Path(__file__).with_name("verdicts.json")
 #: A figure opens so many runs; of one that has more, the first and the last.
 MOST_RUNS = 4
 #: Samples without which a run has no curve.
@@ -19,7 +17,7 @@ LEAST_SAMPLES = 20
 
 def told() -> list[dict[str, Any]]:
     """Each figure that has a run to show: name, paper, title, claims, and runs with seed 1."""
-    verdicts = json.loads(VERDICTS.read_text(encoding="utf-8"))
+    verdicts = tally.at_full_length()
     found = []
     for named in papers.load("all"):
         runs = list(_runs(named))

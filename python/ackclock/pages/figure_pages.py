@@ -3,7 +3,7 @@
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import groupby
 from pathlib import Path
@@ -33,6 +33,7 @@ _RULE = (
     "Its verdict is firm “always” if no other assumption that we tried gives the opposite."
 )
 _QUICK = "This is a quick run: too few repeats for verdicts on what is random."
+_WHOLE = " Claims that it does not judge have the verdict of the runs of full length."
 _CROSSES = (
     "In the pictures crosses and dashed lines are the papers' numbers, bands 95 % intervals. "
     "An open triangle is a bound: the end of the run cut off what it shows."
@@ -48,6 +49,8 @@ class _Site:
     #: Of the command for each figure.
     options: str
     quick: bool
+    #: Whether settings change what the papers' experiments are.
+    changed: bool
     pdf: bool
     #: Paper → its page.
     pages: Mapping[str, str]
@@ -59,9 +62,24 @@ class _Site:
     #: Figure → its thumbnail.
     thumbnails: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def rule(self) -> str:
+        """How claims are judged, in words."""
+        return (_QUICK + _WHOLE * (not self.changed)) if self.quick else _RULE
+
+    def whole(self, claim: JudgedClaim) -> Mapping[str, str]:
+        """What runs of full length found of a claim that this quick run does not judge, or {}."""
+        judged = claim.verdict != "quick" or self.changed
+        return {} if judged else tally.at_full_length().get(claim.id, {})
+
+    def verdicts(self, claims: Sequence[JudgedClaim]) -> list[str]:
+        """The verdict of each claim, where there is one also of a quick run."""
+        return [self.whole(each).get("verdict", each.verdict) for each in claims]
+
     def dots(self, claims: Sequence[JudgedClaim]) -> str:
         """A dot for each claim."""
-        return report.dots([each.verdict for each in claims], [each.id for each in claims])
+        names = [each.id + " at full length" * bool(self.whole(each)) for each in claims]
+        return report.dots(self.verdicts(claims), names)
 
     def where(self, paper: str, kind: str, *names: str) -> str:
         """Where the first of these names is on a companion page, or that page."""
@@ -97,7 +115,8 @@ def write(
             progress(count / len(figures))
 
     offered = Offered(directory)
-    the = _Site(directory, command, options, quick, pdf, page_of, beside, drawn, offered)
+    changed = any(each.settings for each in figures)
+    the = _Site(directory, command, options, quick, changed, pdf, page_of, beside, drawn, offered)
     for paper, some in by_paper.items():
         html = _paper_page(the, paper, some, several)
         (directory / page_of[paper]).write_text(html, encoding="utf-8")
@@ -154,27 +173,29 @@ def _front_page(the: _Site, by_paper: Mapping[str, Sequence[Reproduced]]) -> str
     lead = (
         f"This report repeats {_counted(figures)} of {len(by_paper)} papers about "
         f"TCP congestion control, and judges {len(claims)} of their claims by what we measured. "
-        + (_QUICK if the.quick else _RULE)
+        + the.rule
     )
-    sections = [report.Section("", inner=_tally(claims) + _hint(figures))]
+    sections = [report.Section("", inner=_tally(the, claims) + _hint(figures))]
     for paper, some in by_paper.items():
         page = the.pages[paper]
         links = [(page, "All figures, claims and data")]
         if findings := the.where(paper, "findings"):
             links.append((findings, "Findings: why claims hold or fail"))
-        inner = _tally(site.claims_of(some)) + report.links(links) + _thumbnails(the, page, some)
+        inner = (
+            _tally(the, site.claims_of(some)) + report.links(links) + _thumbnails(the, page, some)
+        )
         title = papers.paper_title(paper)
         sections.append(report.Section(title, id=paper, short=paper, inner=inner))
     tables = []
     for paper, own in site.by_paper(claims).items():
         where = [f"{the.pages[paper]}#{claim.id}" for claim in own]
-        table = site.claims_table(own, links=where).html()
+        table = _with_whole(the, own, site.claims_table(own, links=where)).html()
         tables.append(f"<h3>{escape(paper)}</h3>{table}")
     sections.append(
         report.Section(
             "All claims",
             links=[(name, name) for name in ("claims.json", "claims.parquet", "claims.csv")],
-            inner=_tallies(claims) + "".join(tables),
+            inner=_tallies(the, claims) + "".join(tables),
         )
     )
     sections.append(_repeat_it(the, figures))
@@ -191,11 +212,11 @@ def _paper_page(the: _Site, paper: str, figures: Sequence[Reproduced], several: 
     named = _counted(figures) if many else "one figure"
     lead = f"This page repeats {named} of the paper, and judges what the paper says of "
     lead += "them. " if many else "it. "
-    lead += _QUICK if the.quick else _RULE
+    lead += the.rule
     links = [(the.where(paper, kind), text) for kind, text in (
         ("findings", "Findings: why claims hold or fail"), ("source", "Source of all figures")
     )]  # fmt: skip
-    intro = _tally(claims) + report.links([each for each in links if each[0]])
+    intro = _tally(the, claims) + report.links([each for each in links if each[0]])
     if len(figures) > 1:
         intro += _thumbnails(the, "", figures)
     sections = [report.Section("", inner=intro + _hint(figures)), *shown]
@@ -224,9 +245,27 @@ def _repeat_it(the: _Site, figures: Sequence[Reproduced]) -> report.Section:
     return report.Section("Repeat it", text=site.run_totals(figures), code=the.command)
 
 
-def _tally(claims: Sequence[JudgedClaim]) -> str:
-    """How many claims hold, and how firmly, as a bar."""
-    found = Counter((claim.verdict, claim.firmness) for claim in claims)
+def _judged(
+    the: _Site, claims: Sequence[JudgedClaim]
+) -> tuple[list[tally.Counted], list[tally.Counted]]:
+    """What is counted of claims: of this run, and of runs of full length."""
+    whole = {claim.id: row for claim in claims if (row := the.whole(claim))}
+    own = tally.of(claim for claim in claims if claim.id not in whole)
+    return own, [tally.of_texts(*each) for each in whole.items()]
+
+
+def _tally(the: _Site, claims: Sequence[JudgedClaim]) -> str:
+    """How many claims hold, and how firmly, as a bar; in a quick run one more of full length."""
+    own, whole = _judged(the, claims)
+    if not whole:
+        return _bar(own)
+    said = f"{site.counted(len(whole), 'claim')} by runs of full length, which came with ackclock:"
+    first = f"<p>{site.counted(len(own), 'claim')} by this quick run:</p>{_bar(own)}" if own else ""
+    return f"{first}<p>{said}</p>{_bar(whole)}"
+
+
+def _bar(claims: Sequence[tally.Counted]) -> str:
+    found = Counter((verdict, firm) for _, verdict, firm, _ in claims)
     order = [(verdict, firm) for verdict in tally.ORDER for firm in (*tally.FIRM, "")]
     parts = [each for each in order if found[each]]
     said = {
@@ -243,9 +282,26 @@ def _tally(claims: Sequence[JudgedClaim]) -> str:
     return f'<div class="tally" role="img" aria-label="{", ".join(said.values())}">{bars}</div>'
 
 
-def _tallies(claims: Sequence[JudgedClaim]) -> str:
+def _with_whole(the: _Site, claims: Sequence[JudgedClaim], table: report.Table) -> report.Table:
+    """The table of claims with the lines of full length, and a column that says which they are."""
+    if not any(map(the.whole, claims)):
+        return table
+    rows = []
+    for claim, row in zip(claims, table.rows, strict=True):
+        whole = the.whole(claim)
+        cells = dict(zip(table.header, row, strict=True)) | {"run": "this run"}
+        if whole:
+            cells |= {key: whole[key] for key in ("verdict", "firmness", "reason")}
+            cells |= {"measured, 95 % CI": whole["measured"], "run": "full length"}
+        rows.append([*cells.values()])
+    return replace(table, header=[*table.header, "run"], rows=rows)
+
+
+def _tallies(the: _Site, claims: Sequence[JudgedClaim]) -> str:
     """Verdicts by firmness, and reasons, a column for each paper."""
-    counted = tally.of(claims)
+    own, whole = _judged(the, claims)
+    papers_in_order = [*site.by_paper(claims)]
+    counted = sorted(own + whole, key=lambda each: papers_in_order.index(each[0]))
     return tally.by_firmness(counted).html() + tally.by_reason(counted).html()
 
 
@@ -317,7 +373,7 @@ def _figure(the: _Site, figure: Reproduced) -> report.Section:
         figure.named.title,
         id=_anchor(figure),
         inner="\n".join(inner),
-        verdicts=[claim.verdict for claim in figure.claims],
+        verdicts=the.verdicts(figure.claims),
     )
 
 
@@ -350,6 +406,9 @@ def _claim(the: _Site, figure: Reproduced, claim: JudgedClaim) -> str:
         )
         if cells[key] and not (claim.quick and len(claim.parts) > 1)
     ]
+    if whole := the.whole(claim):
+        texts = (whole[key] for key in ("verdict", "firmness", "measured", "reason"))
+        found.append(f"At full length: {', '.join(filter(None, texts))}")
     turns = [
         (f"{words} {cells[key]}.")
         for words, key in (

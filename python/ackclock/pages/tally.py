@@ -1,7 +1,11 @@
 """How many claims hold, fail or stay open, each with how firm its verdict is, and why."""
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 from ackclock.draw import html
 from ackclock.estimates.stats import LEAST_REPEATS
@@ -21,6 +25,21 @@ REASONS = {
 }
 #: A claim's paper, verdict, firmness and reason.
 Counted = tuple[str, str, str, str]
+#: Claim → what docs/claims.csv says of it; `scripts/claims_page.py` writes both.
+VERDICTS = Path(__file__).with_name("verdicts.json")
+
+
+@cache
+def at_full_length() -> dict[str, Any]:
+    """Claim → verdict, firmness, reason, measured and runs, as texts of `ackclock report`."""
+    return dict(json.loads(VERDICTS.read_text(encoding="utf-8")))
+
+
+def of_texts(claim: str, row: Mapping[str, str]) -> Counted:
+    """What is counted of a claim of `at_full_length`, or of docs/claims.csv."""
+    firm = row["firmness"].partition(" ")[0]
+    firm = "one setup" if firm == "one" else firm
+    return claim.partition(".")[0], row["verdict"], firm, row["reason"]
 
 
 def of(claims: Iterable[JudgedClaim]) -> list[Counted]:
