@@ -26,12 +26,12 @@ made again.
 The terminal shows one line a row, with the number that says most of its marks. The page
 (`index.html`) has a figure a row, and every number with its 95 % interval and its margin. The name
 of a number is a link to its scenario file. `card.json` and `rows.parquet` have the same for
-programs. `--json --no-page` prints `card.json` and draws nothing: with every run kept it takes less
-than a second. [card.schema.json](card.schema.json) describes its keys.
+programs. `--json --no-page` prints `card.json` and draws nothing.
+[card.schema.json](card.schema.json) describes its keys.
 [For programs](#for-programs) says how a search calls it.
 `--shard 3/64` runs a part on a machine of its own ([cluster.md](cluster.md#shards)).
 `--as-draft` writes `appendix.md` for an Internet-Draft, by the RFC's sections, and
-`evidence.tar.gz`, from which a stranger repeats it. [ci.md](ci.md) shows `--check`.
+`evidence.tar.gz`, which repeats it. [ci.md](ci.md) shows `--check`.
 [attack.md](attack.md) searches what the card does not ask.
 [The league](scorecards/README.md) has our own algorithms.
 
@@ -48,7 +48,7 @@ than a second. [card.schema.json](card.schema.json) describes its keys.
 {words}
 * A number with ">" is of runs that the end cut off.
 * **failed**: the algorithm does not compile, crashes, does not return, or is unsafe on four easy
-  links. The card ends there with exit status 1, and `failed.toml` is the run in which it happens.
+  links. The card ends with exit status 1, and `failed.toml` is the run in which it happens.
   Before the links it runs 12 s with marks, losses, reordering, a timeout and pauses ("contract").
 
 ## For programs
@@ -68,8 +68,8 @@ card["failed"]  # None, or stage, row, problem (file, line, flow, time) and scen
 card["objective"]
 ```
 
-C files run in a process of their own, with 5 GB of memory and files of 1 GB
-([more](security.md#c-files)): a crash is an answer. `held_out=7` (`--held-out 7`) asks the same on
+C files run in a process of their own ([limits](security.md#c-files)): a crash is an answer.
+`held_out=7` (`--held-out 7`) asks the same on
 links that this seed draws: rates and RTTs up to a factor of √2 beside the card's. "Recognised" are
 the numbers that are better on the card's own links, over repeats.
 
