@@ -47,8 +47,6 @@ PART = ("part", "verdict", "measured, 95 % CI", "bound", "whose", "runs")
 QUICK = """
 **Not judged here:** a claim that reads `quick` was run for this page with few or short runs only.
 """
-#: A card of docs/claims.md names so many characters of what turns a verdict.
-MOST = 60
 #: Where the pictures are, beside the page, and their size.
 DOCS, PICTURES = Path(__file__).parent.parent / "docs", "claims"
 WIDTH, COLOURS = 900, 64
@@ -153,7 +151,7 @@ def _card(row: Row, parts: Sequence[Row] | None = None) -> Iterator[str]:
     if row["verdict"] == "open":
         yield f"Runs: {row['runs']}."
     if row["turns with"]:
-        yield f"Turns with {row['turns with'] if on_site else _cut(row['turns with'])}."
+        yield f"Turns with {row['turns with'] if on_site else _first(row['turns with'])}."
     if parts:
         table = Table(PART, [[each[column] for column in PART] for each in parts])
         yield ""
@@ -162,10 +160,10 @@ def _card(row: Row, parts: Sequence[Row] | None = None) -> Iterator[str]:
         yield f"Without effect: {row['without effect']}."
 
 
-def _cut(text: str) -> str:
-    if len(text) <= MOST:
-        return text
-    return text[:MOST].rpartition(",")[0] + ", …"
+def _first(text: str) -> str:
+    """The first of the assumptions that turn a verdict; claims.csv has all."""
+    first, more, _ = text.partition("), ")
+    return f"{first}), …" if more else text
 
 
 def take(report: Path, directory: Path) -> None:
