@@ -1,6 +1,7 @@
 """The common mistakes of a newcomer: each gets one clear line with the fix."""
 
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,8 @@ from ackclock import (
     run,
     run_all,
 )
-from common import ACKCLOCK
+from ackclock.cli import main
+from common import ACKCLOCK, ROOT
 
 SCENARIO = """\
 duration = "2s"
@@ -457,3 +459,19 @@ def test_the_shell_completes(typed, wanted):
     asked = os.environ | words | {"_ACKCLOCK_COMPLETE": "complete_bash"}
     done = subprocess.run([ACKCLOCK], env=asked, capture_output=True, text=True, check=False)
     assert wanted in done.stdout.split()
+
+
+@pytest.mark.parametrize("limit_mb", [200, 400, 800, main.ADDRESSES_MB])
+def test_a_small_limit_of_addresses(ackclock, limit_mb):
+    """`ulimit -v`: one line, from below what a run needs."""
+    limit = (limit_mb * 10**6,) * 2
+    done = ackclock(
+        *("run", ROOT / "examples" / "two_cubic.toml", "-o", "out"),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limit),
+    )
+    if limit_mb == main.ADDRESSES_MB:
+        assert done.returncode == 0, done.stderr
+    else:
+        says = f"error: this shell allows {limit_mb} MB of addresses, and ackclock needs "
+        says += f"{main.ADDRESSES_MB}; type: ulimit -v unlimited\n"
+        assert (done.returncode, done.stderr) == (1, says)

@@ -5,6 +5,7 @@ import importlib
 import io
 import os
 import re
+import resource
 import signal
 import sys
 
@@ -28,6 +29,8 @@ MODULES = {
 
 #: What a shell says of a command whose reader has gone (`| head`): 128 and the number of SIGPIPE.
 READER_GONE = 141
+#: What numpy, polars and threads reserve: with 2 cores a run fails below 0.9 GB, and at 1 at times.
+ADDRESSES_MB = 2000
 
 
 def main() -> None:
@@ -45,6 +48,7 @@ def main() -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         _open_streams()
+        _need_addresses()
         from typer import TyperException  # noqa: PLC0415
 
         from ackclock.cli.console import app, err, not_printed  # noqa: PLC0415
@@ -74,6 +78,16 @@ def main() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         gc.freeze()
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _need_addresses() -> None:
+    """Ends where the limit is too low: numpy and polars would crash in one of five ways."""
+    allowed = resource.getrlimit(resource.RLIMIT_AS)[0] / 1e6
+    if 0 < allowed < ADDRESSES_MB:  # -1: no limit
+        sys.exit(
+            f"error: this shell allows {allowed:.0f} MB of addresses, and ackclock needs "
+            f"{ADDRESSES_MB}; type: ulimit -v unlimited"
+        )
 
 
 class _Stderr(io.TextIOWrapper):
