@@ -19,7 +19,7 @@ from pathlib import Path
 from ackclock.base.directory import collect, locked, partial_directory, replaced
 from ackclock.base.errors import AckclockError
 from ackclock.hosts.vlinux import sources
-from ackclock.hosts.vlinux.edits import EDITS, NEW_EDITS, NEWER
+from ackclock.hosts.vlinux.edits import EDITS, EditError, edit
 from ackclock.hosts.vlinux.sources import SERIES
 
 GUEST = Path(__file__).with_name("guest")
@@ -187,14 +187,28 @@ def build(
 ) -> Built:
     """Builds it, if it is not there; `progress` gets the fraction done, of some 5 CPU minutes.
 
-    `source`: a tarball of a kernel, whose name says the series. Otherwise the source is Debian's.
-    Installs Debian's packages if it may. Raises `AckclockError` that says what is missing.
+    `source`: a tarball of a kernel, whose name says the series. Otherwise the source is Debian's
+    newest, or the one in `sources.KNOWN` where our changes do not fit the newest. Installs Debian's
+    packages if it may. Raises `AckclockError` that says what is missing.
     """
     series = sources.checked(series if source is None else sources.series_of(source))
     default = series == SERIES and source is None
     _require(say, TARBALL if default else None)
-    if source is None:
-        source = TARBALL if default else sources.fetch(series, cache_directory() / "sources", say)
+    kept = cache_directory() / "sources"
+    tarball = source or (TARBALL if default else sources.fetch(series, kept, say))
+    try:
+        return _build(series, tarball, progress, say)
+    except EditError as error:
+        if source is not None or series not in sources.KNOWN:
+            works = " or ".join(map(wanted, sources.KNOWN))
+            raise AckclockError(f"{error}; one that works: type {works}") from None
+        say(str(error))
+        return _build(series, sources.known(series, kept, say), progress, say)
+
+
+def _build(
+    series: str, source: Path, progress: Callable[[float], None] | None, say: Callable[[str], None]
+) -> Built:
     directory = cache_directory() / f"{series}-{_key(source)}"
     if (directory / "linux").exists():  # no other build delays it
         return Built(directory)
@@ -256,7 +270,7 @@ def recipe() -> str:
         if shutil.which("gcc")
         else None
     )
-    ours = repr((EDITS, NEW_EDITS, NEWER, NEWER_CONFIG))
+    ours = repr((EDITS, NEWER_CONFIG))
     return digest(ours.encode(), CONFIG.read_bytes(), version.stdout if version else b"")
 
 
@@ -272,28 +286,6 @@ def _unpack(source: Path, into: Path) -> Path:
     if done.returncode:
         raise AckclockError(f"{' '.join(command)}: {done.stderr.strip()}")
     return next(into.glob("linux-*")).rename(into / "tree")
-
-
-def edit(tree: Path) -> None:
-    """Makes our changes, each of which must fit."""
-    for name, *change, why in EDITS:
-        file = tree / name
-        before = file.read_text(encoding="utf-8")
-        text, instead = change
-        if text not in before and name in NEWER:
-            newer = NEWER[name]
-            if newer is None:
-                continue
-            text, instead = newer
-        if before.count(text) != 1:
-            raise AckclockError(
-                f"{name} of this kernel is not as expected, so this cannot be changed: {why}"
-            )
-        file.write_text(before.replace(text, instead), encoding="utf-8")
-    for name, text, instead, _ in NEW_EDITS:
-        file = tree / name
-        if file.exists() and (before := file.read_text(encoding="utf-8")).count(text) == 1:
-            file.write_text(before.replace(text, instead), encoding="utf-8")
 
 
 def _make(tree: Path, *words: str, settings: dict[str, str] | None = None) -> Iterator[str]:

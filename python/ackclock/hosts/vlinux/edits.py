@@ -1,7 +1,87 @@
-"""What is changed in the kernel's source for the virtual Linux, and why."""
+"""What is changed in the kernel's source for the virtual Linux, and why.
+
+A change is found by its tokens, so white space and comments do not count. It names as few of them
+as are unique in the file: the code around it may change.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ackclock.base.errors import AckclockError
+
+#: White space and comments, or a token of C.
+_TOKEN = re.compile(
+    r"""\s+|\\\n|/\*.*?\*/|//[^\n]*|("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\w+|.)""", re.DOTALL
+)
+
+
+class EditError(AckclockError):
+    """A change does not fit: which, of which kernel."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A change of one place in a file."""
+
+    file: str
+    #: What stands there, and what instead.
+    find: str
+    instead: str
+    why: str
+    #: A file that does not have this word needs no change.
+    of: str = ""
+
+    def made(self, text: str) -> str:
+        """The file with the change. Raises `ValueError` that says what does not stand there."""
+        code = list(_code(text))
+        seen = [word for word, *_ in code]
+        if self.of and self.of not in seen:
+            return text
+        find = [word for word, *_ in _code(self.find)]
+        places = [at for at in range(len(seen)) if seen[at : at + len(find)] == find]
+        if len(places) != 1:
+            raise ValueError(f"{' '.join(find)} stands there {len(places)} times, not once")
+        start, end = code[places[0]][1], code[places[0] + len(find) - 1][2]
+        return text[:start] + self.instead + text[end:]
+
+
+def _code(text: str) -> Iterator[tuple[str, int, int]]:
+    """What a compiler sees: each token, where it begins and where it ends."""
+    for found in _TOKEN.finditer(text):
+        if found[1]:
+            yield found[1], found.start(), found.end()
+
+
+def edit(tree: Path) -> None:
+    """Makes our changes in a tree of Linux.
+
+    Raises `EditError`.
+    """
+    for each in EDITS:
+        file = tree / each.file
+        if each.of and not file.exists():
+            continue
+        try:
+            file.write_text(each.made(file.read_text(encoding="utf-8")), encoding="utf-8")
+        except (ValueError, OSError) as error:
+            said = error.strerror if isinstance(error, OSError) else error
+            raise EditError(
+                f"Linux {release(tree)} cannot be changed in {each.file}: {said} ({each.why})"
+            ) from None
+
+
+def release(tree: Path) -> str:
+    """The version of a tree of Linux: 6.12.117."""
+    lines = (tree / "Makefile").read_text(encoding="utf-8").splitlines()
+    said = dict(line.split(" = ", 1) for line in lines[:8] if " = " in line)
+    return ".".join(said[name] for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL") if name in said)
+
 
 #: One sequence for each seed (SplitMix64).
 RANDOM = """\
+{
 	static unsigned long long state;
 	const char *seed = getenv("ACKCLOCK_SEED");
 	unsigned char *byte = buf;
@@ -17,64 +97,47 @@ RANDOM = """\
 		byte[i] = z ^ (z >> 31);
 	}
 	return len;
-"""
+	}"""
 #: The streams of the recorder (streams.h): of a flow, and of a link for what its letter says.
 STREAMS = """\
 struct sock;
 struct net_device;
 extern u64 (*random_of_flow)(const struct sock *sk);
 extern u64 (*random_of_link)(const struct net_device *dev, char draw);
-#define RANDOM_STREAMS
-"""
+#define RANDOM_STREAMS"""
 STREAMS_HERE = """\
 u64 (*random_of_flow)(const struct sock *sk);
 u64 (*random_of_link)(const struct net_device *dev, char draw);
 EXPORT_SYMBOL(random_of_flow);
-EXPORT_SYMBOL(random_of_link);
-"""
-BELOW = "#define get_random_u32_below(n) ((u32)((random_of_flow(sk) >> 32) * (n) >> 32))\n"
+EXPORT_SYMBOL(random_of_link);"""
+BELOW = "#define get_random_u32_below(n) ((u32)((random_of_flow(sk) >> 32) * (n) >> 32))"
 RED_DRAWS = """\
 static const struct net_device *red_device;
 #define get_random_u32() ((u32)(random_of_link(red_device, 'q') >> 32))
 """
-DUALPI2_DRAWS = """\
-static const struct net_device *dualpi2_device;
-#define get_random_u32() ((u32)(random_of_link(dualpi2_device, 'q') >> 32))
-"""
-DUALPI2_PROBABILITY = "\tlocal_l_prob = (u64)prob * q->coupling_factor;\n"
+DUALPI2_DRAWS = RED_DRAWS.replace("red_", "dualpi2_")
 LOST = """\
-	if (q->loss_model == CLG_RANDOM ?
-\t    q->loss && q->loss >= (u32)(random_of_link(qdisc_dev(sch), 'l') >> 32) :
-\t    loss_event(q)) {
-"""
+(q->loss_model == CLG_RANDOM ?
+\t     q->loss && q->loss >= (u32)(random_of_link(qdisc_dev(sch), 'l') >> 32) :
+\t     loss_event(q))"""
 DELAYED = """\
-\t\tdelay = q->jitter && !q->delay_dist ? q->latency - q->jitter +
+q->jitter && !q->delay_dist ? q->latency - q->jitter +
 \t\t\t(s64)mul_u64_u64_shr(random_of_link(qdisc_dev(sch), 'p'), 2 * q->jitter, 64) :
-\t\t\ttabledist(q->latency, q->jitter,
-"""
-ORDER = """\
+\t\t\ttabledist(q->latency,"""
+ORDER = """
 struct Qdisc *(*queues_in_order)(struct Qdisc *head);
-EXPORT_SYMBOL(queues_in_order);
-
-"""
+EXPORT_SYMBOL(queues_in_order);"""
 ORDERED = """\
-		local_irq_enable();
-
-		if (queues_in_order)
+if (queues_in_order)
 			head = queues_in_order(head);
-		rcu_read_lock();
-
-		while (head) {
-"""
-HEAD = """\
+		while (head)"""
+HEAD = """
 struct sk_buff *netem_head(struct Qdisc *sch);
 struct sk_buff *netem_head(struct Qdisc *sch)
 {
 	return netem_peek(qdisc_priv(sch));
 }
-EXPORT_SYMBOL(netem_head);
-
-"""
+EXPORT_SYMBOL(netem_head);"""
 #: Why they are changed.
 TURNS = (
     "Of delays that end in one nanosecond the first armed ends first. Now links come first, then "
@@ -84,203 +147,178 @@ DRAWS = "What Linux draws is what the simulator draws, so that chance does not p
 #: How often the clock was read in this instant.
 COUNTED = """\
 {
-	if (time_travel_mode != TT_MODE_OFF) {
-		static unsigned long long last;
-		static unsigned int again;
+				static unsigned long long last;
+				static unsigned int again;
 
-		again = last == time_travel_time ? again + 1 : 0;
-		last = time_travel_time;
-"""
+				again = last == time_travel_time ? again + 1 : 0;
+				last = time_travel_time;
+				if (again > 10000)
+					time_travel_update_time_rel(TIMER_MULTIPLIER);
+			}"""
 #: How often a call has failed in this instant.
 FAILED = """\
-			static u64 last;
-			static unsigned int again;
-			u64 now = ktime_get_ns();
+{
+				static u64 last;
+				static unsigned int again;
+				u64 now = ktime_get_ns();
 
-			again = last == now ? again + 1 : 0;
-			last = now;
-			if (again > 10000)
-				um_udelay(1);
-"""
-#: (file, its text, what stands there instead, why)
+				again = last == now ? again + 1 : 0;
+				last = now;
+				if (again > 10000)
+					um_udelay(1);
+			}"""
+#: Every change.
 EDITS = (
-    (
+    Edit(
         "arch/um/Kconfig",
-        "config HZ\n\tint\n\tdefault 100\n",
-        "config HZ\n\tint\n\tdefault 1000\n",
+        "config HZ int default 100",
+        "config HZ\n\tint\n\tdefault 1000",
         "Algorithms count in ticks; User-Mode Linux fixes 100 per second.",
     ),
-    (
+    Edit(
         "arch/um/include/linux/time-internal.h",
-        "#define TIMER_MULTIPLIER 256\n#define TIMER_MIN_DELTA  500\n",
-        "#define TIMER_MULTIPLIER 1\n#define TIMER_MIN_DELTA  1\n",
-        "Its clock counts 256 ns at a time, and a timer that is due in less than 500 ns is late.",
+        "#define TIMER_MULTIPLIER 256",
+        "#define TIMER_MULTIPLIER 1",
+        "Its clock counts 256 ns at a time.",
     ),
-    (
+    Edit(
+        "arch/um/include/linux/time-internal.h",
+        "#define TIMER_MIN_DELTA 500",
+        "#define TIMER_MIN_DELTA 1",
+        "A timer that is due in less than 500 ns is late.",
+    ),
+    Edit(
         "arch/um/kernel/time.c",
-        "\tdelta += 1;\n\n",
+        "delta += 1;",
         "",
         "With such a clock each timer is 1 ns late, so that it is never early.",
     ),
-    (
+    Edit(
         "arch/um/kernel/time.c",
-        "{\n\tif (time_travel_mode != TT_MODE_OFF) {\n\t\t/*\n\t\t * We make reading",
-        COUNTED + "\t\t/*\n\t\t * We make reading",
+        "time_travel_update_time_rel(TIMER_MULTIPLIER);",
+        COUNTED,
         (
             "Each reading of the clock costs a process 1 ns, which decides between equal times. "
             "Now only one that reads it without end pays."
         ),
     ),
-    (
-        "arch/um/kernel/time.c",
-        "\t\t    !time_travel_ext_waiting)\n\t\t\ttime_travel_update_time_rel(",
-        "\t\t    !time_travel_ext_waiting && again > 10000)\n\t\t\ttime_travel_update_time_rel(",
-        "See above.",
-    ),
-    (
+    Edit(
         "kernel/time/hrtimer.c",
-        "\t\t\tif (basenow < hrtimer_get_softexpires_tv64(timer))\n",
-        "\t\t\tif (basenow < hrtimer_get_expires_tv64(timer))\n",
+        "basenow <",
+        "basenow < hrtimer_get_expires(timer) || basenow <",
         (
             "All hosts share a processor, so a timer with slack fires with any host's timer before "
             "it. Now each host has a processor of its own."
         ),
     ),
-    (
+    Edit(
         "arch/um/kernel/skas/syscall.c",
-        "\t\t\tum_udelay(1);\n",
+        "um_udelay(1);",
         FAILED,
         (
             "A call that fails, such as a read without data, takes 1 us in which no timer fires. "
             "Now only one that fails without end does."
         ),
     ),
-    (
+    Edit(
         "include/net/pkt_sched.h",
-        "\treturn READ_ONCE(dev->mtu) + dev->hard_header_len;\n",
-        "\treturn READ_ONCE(dev->mtu);\n",
+        "READ_ONCE(dev->mtu) + dev->hard_header_len",
+        "READ_ONCE(dev->mtu)",
         (
             "Queues count IP bytes here, so the largest packet, which PIE compares its queue with, "
             "has no Ethernet header."
         ),
     ),
-    (
+    Edit(
         "arch/x86/um/user-offsets.c",
         "DEFINE_LONGS(HOST_FP_SIZE, 2696);",
         "DEFINE_LONGS(HOST_FP_SIZE, 12288);",
-        "Room for the registers of processors with AMX.",
+        "Room for the registers of processors with AMX; since 6.14 as much as they ask for.",
+        of="HOST_FP_SIZE",
     ),
-    (
+    Edit(
         "arch/um/os-Linux/util.c",
-        "\treturn getrandom(buf, len, flags);\n",
+        "return getrandom(buf, len, flags);",
         RANDOM,
         "The host's random numbers would differ from run to run.",
     ),
-    (
+    Edit(
         "include/linux/random.h",
-        "u32 get_random_u32(void);\n",
+        "u32 get_random_u32(void);",
         "u32 get_random_u32(void);\n" + STREAMS,
         DRAWS,
     ),
-    (
+    Edit(
         "drivers/char/random.c",
-        "EXPORT_SYMBOL(get_random_bytes);\n",
+        "EXPORT_SYMBOL(get_random_bytes);",
         "EXPORT_SYMBOL(get_random_bytes);\n" + STREAMS_HERE,
         DRAWS,
     ),
-    (
+    Edit(
         "net/ipv4/tcp_bbr.c",
-        "#include <linux/random.h>\n",
+        "#include <linux/random.h>",
         "#include <linux/random.h>\n" + BELOW,
         DRAWS,
     ),
-    (
+    Edit("net/sched/sch_red.c", "#include <net/red.h>", RED_DRAWS + "#include <net/red.h>", DRAWS),
+    Edit(
         "net/sched/sch_red.c",
-        "#include <net/red.h>\n",
-        RED_DRAWS + "#include <net/red.h>\n",
+        "q->vars.qavg = red_calc_qavg(",
+        "red_device = qdisc_dev(sch);\n\tq->vars.qavg = red_calc_qavg(",
         DRAWS,
     ),
-    (
-        "net/sched/sch_red.c",
-        "\tq->vars.qavg = red_calc_qavg(&q->parms,\n",
-        "\tred_device = qdisc_dev(sch);\n\tq->vars.qavg = red_calc_qavg(&q->parms,\n",
-        DRAWS,
-    ),
-    (
+    Edit(
         "net/sched/sch_pie.c",
-        "\tget_random_bytes(&rnd, 8);\n",
-        "\trnd = random_of_link(qdisc_dev(sch), 'q');\n",
+        "get_random_bytes(&rnd, 8)",
+        "rnd = random_of_link(qdisc_dev(sch), 'q')",
         DRAWS,
     ),
-    ("net/sched/sch_netem.c", "\tif (loss_event(q)) {\n", LOST, DRAWS),
-    (
-        "net/sched/sch_netem.c",
-        "q->duplicate >= get_crandom(&q->dup_cor, &q->prng))\n",
-        "q->duplicate >= (u32)(random_of_link(qdisc_dev(sch), 'd') >> 32))\n",
-        DRAWS,
-    ),
-    (
-        "net/sched/sch_netem.c",
-        "\t\tdelay = tabledist(q->latency, q->jitter,\n",
-        DELAYED,
-        DRAWS,
-    ),
-    (
-        "net/sched/sch_netem.c",
-        "q->reorder < get_crandom(&q->reorder_cor, &q->prng)) {\n",
-        "q->reorder < (u32)~(random_of_link(qdisc_dev(sch), 'r') >> 32)) {\n",
-        DRAWS,
-    ),
-    (
-        "net/core/dev.c",
-        "static __latent_entropy void net_tx_action(void)\n",
-        ORDER + "static __latent_entropy void net_tx_action(void)\n",
-        TURNS,
-    ),
-    (
-        "net/core/dev.c",
-        "\t\tlocal_irq_enable();\n\n\t\trcu_read_lock();\n\n\t\twhile (head) {\n",
-        ORDERED,
-        TURNS,
-    ),
-    (
-        "net/sched/sch_netem.c",
-        "static struct sk_buff *netem_dequeue(struct Qdisc *sch)\n{",
-        HEAD + "static struct sk_buff *netem_dequeue(struct Qdisc *sch)\n{",
-        TURNS,
-    ),
-)
-
-#: Files that newer kernels have otherwise: what stands there for the text of the edit, and instead;
-#: None: they need no edit.
-NEWER = {
-    "kernel/time/hrtimer.c": (
-        "\t\t\tif (basenow < hrtimer_get_softexpires(timer))\n",
-        "\t\t\tif (basenow < hrtimer_get_expires(timer))\n",
-    ),
-    # Since 6.14 it has as much room as the processor asks for.
-    "arch/x86/um/user-offsets.c": None,
-}
-
-ECT = "\t\t    !tcp_accecn_ace_fail_send(tp))\n\t\t\t"
-#: As `EDITS`, of files or texts that only newer kernels have.
-NEW_EDITS = (
-    (
+    Edit(
         "net/sched/sch_dualpi2.c",
-        "#include <net/pkt_sched.h>\n",
+        "#include <net/pkt_sched.h>",
         "#include <net/pkt_sched.h>\n" + DUALPI2_DRAWS,
         DRAWS,
+        of="dualpi2_sched_data",
     ),
-    (
+    Edit(
         "net/sched/sch_dualpi2.c",
-        DUALPI2_PROBABILITY,
-        "\tdualpi2_device = qdisc_dev(sch);\n" + DUALPI2_PROBABILITY,
+        "local_l_prob = (u64)prob * q->coupling_factor",
+        "dualpi2_device = qdisc_dev(sch);\n\tlocal_l_prob = (u64)prob * q->coupling_factor",
+        DRAWS,
+        of="dualpi2_sched_data",
+    ),
+    Edit("net/sched/sch_netem.c", "loss_event(q)", LOST, DRAWS),
+    Edit(
+        "net/sched/sch_netem.c",
+        "get_crandom(&q->dup_cor, &q->prng)",
+        "(u32)(random_of_link(qdisc_dev(sch), 'd') >> 32)",
         DRAWS,
     ),
-    (
+    Edit("net/sched/sch_netem.c", "tabledist(q->latency,", DELAYED, DRAWS),
+    Edit(
+        "net/sched/sch_netem.c",
+        "get_crandom(&q->reorder_cor, &q->prng)",
+        "(u32)~(random_of_link(qdisc_dev(sch), 'r') >> 32)",
+        DRAWS,
+    ),
+    Edit(
+        "net/sched/sch_netem.c",
+        'MODULE_ALIAS_NET_SCH("netem");',
+        'MODULE_ALIAS_NET_SCH("netem");\n' + HEAD,
+        TURNS,
+    ),
+    Edit(
+        "net/core/dev.c",
+        "EXPORT_SYMBOL(__netif_schedule);",
+        "EXPORT_SYMBOL(__netif_schedule);\n" + ORDER,
+        TURNS,
+    ),
+    Edit("net/core/dev.c", "while (head)", ORDERED, TURNS),
+    Edit(
         "net/ipv4/tcp_output.c",
-        ECT + "INET_ECN_xmit(sk);\n",
-        ECT + "__INET_ECN_xmit(sk, tp->ecn_flags & BIT(5));\n",
+        "INET_ECN_xmit(sk); else INET_ECN_dontxmit(sk);",
+        "__INET_ECN_xmit(sk, tp->ecn_flags & BIT(5));\n\t\telse\n\t\t\tINET_ECN_dontxmit(sk);",
         "An algorithm may ask for ECT(1), as in the Linux L4S tree. Linux itself only has ECT(0).",
+        of="tcp_accecn_ace_fail_send",
     ),
 )

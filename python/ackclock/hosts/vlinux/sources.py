@@ -1,5 +1,6 @@
 """The sources of kernels: Debian's package of a series, or a tarball that the user has."""
 
+import hashlib
 import re
 import shutil
 import subprocess
@@ -15,6 +16,19 @@ SERIES = "6.12"
 INSTALLED = Path("/usr/src")
 #: Debian's newest kernels; `apt-get` reads nothing else, and keeps what it reads in our directory.
 SUITE = "http://deb.debian.org/debian trixie-backports main"
+#: Where those of `KNOWN` are.
+SUITES = (SUITE, "http://deb.debian.org/debian-security bookworm-security main")
+#: Of a series, a version of Debian's package that every change fits, and the hash of its tarball.
+KNOWN = {
+    "6.12": (
+        "6.12.117-1~deb12u1",
+        "585a4a074597aefa2b1a68ada83a3184ba351c127544dea80618bbcceaa3961f",
+    ),
+    "7.3": (
+        "7.3.4-1~bpo13+1",
+        "76df1affb19f24926949369be1d74b60071c963c598ce8780bddd4bbf0fc3bc4",
+    ),
+}
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 _NAME = re.compile(r"linux-(?:source-)?(\d+(?:\.\d+)+)\.tar(?:\.\w+)?")
 _SERIES = re.compile(r"\d+(?:\.\d+)+")
@@ -63,22 +77,53 @@ def fetch(series: str, into: Path, say: Callable[[str], None]) -> Path:
     for found in (tarball(series), kept):
         if found.exists():
             return found
+    _download(series, f"linux-source-{series}", kept, say)
+    return kept
+
+
+def known(series: str, into: Path, say: Callable[[str], None]) -> Path:
+    """The source of a series that our changes fit, as `KNOWN` has it; else as `fetch`."""
+    version, sha256 = KNOWN[series]
+    kept = into / f"linux-source-{series}_{version}.tar.xz"
+    for found in (tarball(series), into / tarball(series).name, kept):
+        if found.exists() and _sha256(found) == sha256:
+            return found
+    try:
+        _download(series, f"linux-source-{series}={version}", kept, say)
+        if _sha256(kept) == sha256:
+            return kept
+        said = "what Debian has is another file"
+    except AckclockError as error:
+        said = str(error)
+    raise AckclockError(
+        f"our changes fit Linux {version}: {said}; if you have its linux-source-{series}.tar.xz "
+        f"(sha256 {sha256}), type: ackclock vlinux build --source linux-source-{series}.tar.xz"
+    )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _download(series: str, package: str, kept: Path, say: Callable[[str], None]) -> None:
+    """Keeps the tarball of a package of Debian's, as `apt-get` names it. Raises `AckclockError`."""
     if not all(map(shutil.which, ("apt-get", "dpkg-deb"))):
         raise AckclockError(
             f"series {series}: without apt-get it cannot be downloaded; "
             f"give its source: --source linux-{series}.tar.xz"
         )
-    into.mkdir(parents=True, exist_ok=True)
-    with partial_directory(into) as scratch:
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with partial_directory(kept.parent) as scratch:
         for each in ("state/lists/partial", "cache/archives/partial"):
             (scratch / each).mkdir(parents=True)
-        (scratch / "list").write_text(f"deb [signed-by={KEYRING}] {SUITE}\n", encoding="utf-8")
-        say(f"downloading the source of Linux {series} from {SUITE}")
+        lines = "".join(f"deb [signed-by={KEYRING}] {suite}\n" for suite in SUITES)
+        (scratch / "list").write_text(lines, encoding="utf-8")
+        say(f"downloading {package} from Debian")
         _apt(scratch, "apt-get", "-q", "update")
-        package = f"linux-source-{series}"
         said = _apt(scratch, "apt-cache", "search", "--names-only", "^linux-source-[0-9]")
         names = [line.split()[0] for line in said.splitlines()]
-        if package not in names:
+        if package.partition("=")[0] not in names:
             known = sorted(
                 (name.removeprefix("linux-source-") for name in names), key=version, reverse=True
             )
@@ -90,7 +135,6 @@ def fetch(series: str, into: Path, say: Callable[[str], None]) -> Path:
         (archive,) = scratch.glob("*.deb")
         _said(["dpkg-deb", "-x", str(archive), str(scratch / "package")], scratch)
         (scratch / "package" / tarball(series).relative_to("/")).replace(kept)
-    return kept
 
 
 def _apt(scratch: Path, program: str, *words: str) -> str:

@@ -19,7 +19,7 @@ from ackclock.base.directory import locked
 from ackclock.base.errors import AckclockError
 from ackclock.hosts.vlinux import build, sources
 from ackclock.hosts.vlinux.build import Built
-from ackclock.hosts.vlinux.edits import EDITS, NEW_EDITS
+from ackclock.hosts.vlinux.edits import EDITS, edit
 
 #: When files were changed that objects of an earlier build were made of, s.
 LONG_AGO = 946684800
@@ -137,11 +137,11 @@ class Tree:
         if first:
             for path in self._work.iterdir():  # of a command that was killed
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
-        edited = [self._work / name for name, *_ in EDITS + NEW_EDITS]
+        edited = {self._work / each.file for each in EDITS}
         before = {path: (path.read_bytes(), path.stat()) for path in edited if path.exists()}
         # Those that it takes for changed are written anew.
         self._git("read-tree", "--reset", "-u", commit.hash)
-        build.edit(self._work)
+        edit(self._work)
         for path, (content, status) in before.items():
             if path.exists() and path.read_bytes() == content:
                 os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
@@ -162,7 +162,7 @@ class Tree:
         blobs = {
             name: told.split()[2] for told, name in (row.split("\t", 1) for row in listed if row)
         }
-        for name in {name for name, *_ in EDITS + NEW_EDITS if name in blobs}:
+        for name in {each.file for each in EDITS if each.file in blobs}:
             blobs[name] = build.blob((self._work / name).read_bytes())
         for name, blob in made_of.items():
             if blobs.get(name) == blob:
