@@ -218,7 +218,7 @@ class Drawn:
         yield self.scenario
         for seed in range(2, RUNS + 1):
             flows = [
-                flow.model_copy(update={"start_spread": f"{max(20, self._rtt_ms(flow)):g}ms"})
+                flow.replace(start_spread=f"{max(20, self._rtt_ms(flow)):g}ms")
                 for flow in self.scenario.flows
             ]
             yield self.scenario.replace(flows=flows, seed=seed)
@@ -229,9 +229,7 @@ class Drawn:
 
 def of_linux(scenario: Scenario) -> Scenario:
     """The same with Linux's own algorithms."""
-    flows = [
-        each.model_copy(update={"algorithm": KERNEL + each.algorithm}) for each in scenario.flows
-    ]
+    flows = [each.replace(algorithm=KERNEL + each.algorithm) for each in scenario.flows]
     return scenario.replace(flows=flows)
 
 

@@ -6,7 +6,6 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -18,7 +17,7 @@ from ackclock.results import metrics
 FLOWS = (1, 4, 16)
 SEEDS = range(1, 6)
 END_S, STEADY_FROM_S = 60, 10
-KINDS = get_args(Bottleneck.model_fields["queue"].annotation)
+KINDS = tuple(Bottleneck.tables["queue"].values())
 #: What a discipline needs beside its defaults to show what it is for.
 SETTINGS = {"step": {"threshold": "5ms"}}
 #: The algorithm that a discipline is for, if CUBIC is not.
@@ -155,8 +154,8 @@ def picture(runs: list[Result]) -> Figure:
 
 def section(kind: type, directory: Path) -> Iterator[str]:
     """The text on a discipline; draws its picture."""
-    name = kind.model_fields["kind"].default
-    marks = name == "step" or ("ecn" in kind.model_fields and kind.model_fields["ecn"].default)
+    name = kind.kind
+    marks = name == "step" or (getattr(kind, "ecn", False))
     ecn = bool(marks or name == "dualpi2")
 
     def measure(*algorithm: str) -> dict[int, list[Result]]:

@@ -113,7 +113,7 @@ def simulated(of: ackclock.Scenario) -> Trace:
 
 def spread(of: ackclock.Scenario, seeds: Iterable[int]) -> list[Trace]:
     """The same with other seeds, hosts with the usual jitter, and starts apart by up to 100 ms."""
-    flows = tuple(flow.model_copy(update={"start_spread": "100ms"}) for flow in of.flows)
+    flows = tuple(flow.replace(start_spread="100ms") for flow in of.flows)
     runs = [of.replace(flow=flows, jitter="20us", seed=seed) for seed in seeds]
     return [simulated(run) for run in runs]
 

@@ -197,7 +197,7 @@ def made_by_hand(
         sessions=empty("sessions"),
         transfers=empty("transfers"),
         manifest={
-            "scenario": scenario.model_dump(exclude_unset=True, by_alias=True),
+            "scenario": dict(scenario.given),
             "resolved": __import__("json").loads(scenario.resolve()),
             "algorithms": {"reno": {"name": "reno"}},
             "packets": 0,

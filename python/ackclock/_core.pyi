@@ -1,9 +1,10 @@
 from _typeshed import SupportsGetItem
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any, SupportsIndex, final
 
-__all__ = ["Prepared", "Snapshot", "algorithms", "canonical", "configure", "connections", "connects_ns", "engine_version", "examples", "loss_changes", "rtts_ns", "run_many", "scenario_schema", "tables", "trace_mean_bps"]
+__all__ = ["Prepared", "Snapshot", "Written", "algorithms", "any_quantity", "configure", "connections", "connects_ns", "engine_version", "examples", "keys", "loss_changes", "quantity_units", "read_quantity", "read_room", "read_toml", "rtts_ns", "run_many", "scenario_schema", "table", "tables", "write_quantity"]
 
 @final
 class Prepared:
@@ -24,11 +25,12 @@ class Prepared:
 @final
 class Snapshot:
     """
-    The algorithms of one command: each C file is read and compiled once.
+    The files of one command: each C file is read and compiled once, and each file of a link read once.
     """
-    def __new__(cls, /, far: bool = False) -> Snapshot:
+    def __new__(cls, /, contents: dict[str, SupportsGetItem[int, SupportsIndex]] | None = None) -> Snapshot:
         """
-        `far`: of another machine's files. It knows those that it takes, and reads no other.
+        `contents`: of the files that another machine's links name, by their paths. With them it knows
+        the C files that it takes, and reads no other file.
         """
     def configure(self, /, spec: str, as_module: bool = False) -> dict:
         """
@@ -37,6 +39,10 @@ class Snapshot:
         simulator cannot run, what its text tells.
 
         Raises AckclockError.
+        """
+    def contents(self, /) -> dict[str, bytes]:
+        """
+        The contents of the files of links that were read so far, by their paths.
         """
     def files(self, /) -> dict[str, tuple[str, list[tuple[Path, bytes]]]]:
         """
@@ -60,11 +66,18 @@ class Snapshot:
 
         Raises AckclockError.
         """
-    def prepare(self, /, json: str) -> Prepared:
+    def prepare(self, /, scenario: Written) -> Prepared:
         """
-        Checks a scenario (canonical JSON) and takes the code of its algorithms.
+        Resolves a scenario and takes the code of its algorithms: what `run_many` takes.
 
-        Raises FieldError.
+        Raises AckclockError that names table, key, value and fix.
+        """
+    def read(self, /, scenario: Written, as_module: bool) -> dict[str, dict]:
+        """
+        Reads the files of a scenario: those of its links, and its algorithms' by their specs, as
+        `configure` tells of them. `as_module`: as there.
+
+        Raises AckclockError that names table, key, value and fix.
         """
     def take(self, /, path: str | PathLike[str], at: str | PathLike[str]) -> str:
         """
@@ -73,11 +86,42 @@ class Snapshot:
 
         Raises AckclockError.
         """
+    def trace(self, /, path: str) -> list[int]:
+        """
+        The times in the file of a link's trace, ms, as of mahimahi.
+
+        Raises AckclockError that names line and fix.
+        """
     def validate(self, /, json: str) -> None:
         """
         Checks a scenario (canonical JSON), whichever host its algorithms run on.
 
         Raises FieldError.
+        """
+
+@final
+class Written:
+    """
+    A scenario whose keys are allowed and fit together. It does not change.
+    """
+    def __new__(cls, /, fields: Mapping) -> Written:
+        """
+        Raises AckclockError, one line that names table, key, value and fix.
+        """
+    @property
+    def fields(self, /) -> dict:
+        """
+        What is given, with one name and one form for each key.
+        """
+    def in_words(self, /, field: str, value: str, fix: str) -> str:
+        """
+        A refusal of a field of the canonical form: the key and the value as they are written.
+        """
+    def resolve(self, /, files: Snapshot) -> str:
+        """
+        The canonical JSON that the simulator reads: integers in ns and bytes, no defaults.
+
+        Raises AckclockError if the file of a link cannot be used.
         """
 
 def algorithms() -> list[dict]:
@@ -86,11 +130,12 @@ def algorithms() -> list[dict]:
     params, presets.
     """
 
-def canonical(json: str) -> str:
+def any_quantity(text: str) -> tuple[str, str, int]:
     """
-    The canonical text of a scenario: its fields in their order. Does not check their ranges.
+    A quantity of any kind: the unit that ends the names of columns (s, bps, bytes, packets or bdp), the
+    number as it is written, and the size of its unit, of a time in ns.
 
-    Raises AckclockError if a field is unknown or missing.
+    Raises ValueError that says what to write.
     """
 
 def configure(spec: str) -> dict:
@@ -126,12 +171,44 @@ def examples() -> list[tuple[str, str]]:
     The files of examples/: path below it, text.
     """
 
+def keys() -> str:
+    """
+    The keys of each table, JSON: name, meaning, default, and what they take.
+    """
+
 def loss_changes(json: str) -> list[list[tuple[int, int]]]:
     """
     Of each link of a scenario in canonical JSON, also the one of the other direction: when its
     probability of a loss changes before the end of the run, ns, and to how many parts in 10⁹.
 
     Raises AckclockError.
+    """
+
+def quantity_units() -> list[tuple[str, list[tuple[str, int]]]]:
+    """
+    The units of each kind of quantity, and their sizes in ns, bit/s and bytes.
+    """
+
+def read_quantity(kind: str, text: str, mss: SupportsIndex = 1) -> int:
+    """
+    The number that a text with a unit stands for, in ns, bit/s or bytes: of a "Time", "Rate", "Size" or
+    "Payload", that one with packets of `mss` bytes.
+
+    Raises ValueError that says what to write.
+    """
+
+def read_room(text: str) -> tuple[str, str]:
+    """
+    Room of a queue: "bdp", "packets", "bytes" or "ns", and how many.
+
+    Raises ValueError that says what to write.
+    """
+
+def read_toml(text: str) -> dict:
+    """
+    The fields in the text of a scenario file.
+
+    Raises AckclockError if it is no TOML.
     """
 
 def rtts_ns(json: str) -> list[int]:
@@ -164,13 +241,20 @@ def scenario_schema() -> str:
     The JSON Schema of a scenario's canonical form: what each field means, its range, its default.
     """
 
+def table(of: str, fields: Mapping) -> dict:
+    """
+    Checks a table that stands alone: `of` is its name. What is given, in one form for each key.
+
+    Raises AckclockError, one line that names key, value and fix.
+    """
+
 def tables() -> list[tuple[str, str, list[tuple[str, str, str, list[str]]]]]:
     """
     The tables of a run: name, what a row is, and of each column name, type ("u32", "u64" or
     "name"), meaning and the names that the codes of a "name" stand for.
     """
 
-def trace_mean_bps(times_ms: SupportsGetItem[int, SupportsIndex]) -> int:
+def write_quantity(kind: str, number: SupportsIndex) -> str:
     """
-    The mean rate of a link's trace, bit/s: of its opportunities, for full packets.
+    What people write for a number of ns, bit/s or bytes: `read_quantity` the other way.
     """

@@ -178,6 +178,6 @@ def test_cubic_of_rfc_beside_reno():
     """
     scenario = reference.scenario("R_eager_cubic_reno_100_8")
     flows = list(scenario.flows)
-    flows[0] = flows[0].model_copy(update={"algorithm": "cubic:beta=0.8,hystart=0"})
+    flows[0] = flows[0].replace(algorithm="cubic:beta=0.8,hystart=0")
     scenario = scenario.replace(flow=tuple(flows))
     assert 1.59 <= np.mean([ratio(t) for t in reference.spread(scenario, range(1, 81))]) <= 1.82

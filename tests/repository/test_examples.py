@@ -31,7 +31,7 @@ def test_after_idle():
 def test_incast(rto_min, least_ms, most_ms):
     """What has lost its end is sent again after the smallest timeout."""
     scenario = Scenario.from_toml(ROOT / "examples" / "incast.toml")
-    servers = scenario.flow[0].model_copy(update={"rto_min": rto_min})
+    servers = scenario.flow[0].replace(rto_min=rto_min)
     flows = run(scenario.replace(flow=[servers])).flows
     assert flows["timeouts"].sum() > 0
     assert least_ms < flows["completed_us"].max() / 1000 < most_ms

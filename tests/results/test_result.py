@@ -210,7 +210,7 @@ def test_a_build_with_assertions_does_the_same(small, tmp_path):
 def test_an_error_in_one_scenario_is_raised_before_any_runs(small):
     bad = json.loads(small.resolve()) | {"duration_ns": 0}
     with pytest.raises(AckclockError, match="duration_ns = 0"):
-        _core.Snapshot().prepare(json.dumps(bad))
+        _core.Snapshot().validate(json.dumps(bad))
 
 
 def test_an_exception_in_a_callback_stops_everything(small):

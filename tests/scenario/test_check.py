@@ -6,7 +6,6 @@ from collections import Counter
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Literal, get_args, get_origin
 
 import pytest
 import typer
@@ -15,10 +14,7 @@ from ackclock import AckclockError, Scenario, _core, run, run_all
 from ackclock.base.errors import AlgorithmError
 from ackclock.cli.run import run_command
 from ackclock.explore.runs import Runs, Source
-from ackclock.scenario import keys
-from ackclock.scenario.kinds import File, Room, Trace
-from ackclock.scenario.link_keys import Bottleneck
-from ackclock.scenario.model import kind_of, models
+from ackclock.scenario.table import tables
 from ackclock.sweeps.metrics import Reducers
 from ackclock.sweeps.sweep import Sweep
 
@@ -70,29 +66,30 @@ class Draw:
         self.share = self.random.choice([0.02, 0.05, 0.1])
 
     def scenario(self):
-        fields = self.table(keys.ScenarioKeys)
-        for name, model, numbers in (
-            ("link", Bottleneck, [0, 0, 0, 1, 2, 3]),
-            ("flow", keys.Flow, [1, 1, 2, 3]),
-            ("session", keys.Session, [0, 0, 1, 2]),
+        fields = self.table("Scenario")
+        for name, table, numbers in (
+            ("link", "Bottleneck", [0, 0, 0, 1, 2, 3]),
+            ("flow", "Flow", [1, 1, 2, 3]),
+            ("session", "Session", [0, 0, 1, 2]),
         ):
-            many = [self.table(model) for _ in range(self.random.choice(numbers))]
+            many = [self.table(table) for _ in range(self.random.choice(numbers))]
             fields |= {name: many} if many else {}
         if "link" not in fields or self.random.random() < self.odd:
-            fields["bottleneck"] = self.table(Bottleneck)
+            fields["bottleneck"] = self.table("Bottleneck")
         return fields
 
-    def table(self, model):
+    def table(self, of):
         fields = {}
-        for name, field in model.model_fields.items():
+        for key in tables()[of]["keys"]:
+            name = key["key"]
             if name in ("kind", "bottleneck", "links", "flows", "sessions"):
-                fields |= {"kind": field.default} if name == "kind" else {}
-            elif field.is_required() or name in ("rate", "rtt", "size") or self.chance(self.share):
+                fields |= {"kind": key["default"]} if name == "kind" else {}
+            elif key["required"] or name in ("rate", "rtt", "size") or self.chance(self.share):
                 odd = self.chance(0.05 if name == "algorithm" else self.odd)
-                fields[name] = self.random.choice(ODD) if odd else self.value(name, model)
+                fields[name] = self.random.choice(ODD) if odd else self.value(key)
         if "trace" in fields:
             fields.pop("rate", None)
-        if model is keys.Flow and not self.chance(self.odd):
+        if of == "Flow" and not self.chance(self.odd):
             if fields.get("stack") == "udp":
                 fields |= {"algorithm": "none"}
             else:
@@ -102,8 +99,8 @@ class Draw:
     def chance(self, probability):
         return self.random.random() < probability
 
-    def value(self, name, model):
-        annotation = model.model_fields[name].annotation
+    def value(self, key):  # noqa: PLR0911 (a list of cases)
+        name = key["key"]
         usual = (
             1
             if name in ("algorithm", "route", "back", "drop_packets")
@@ -113,26 +110,32 @@ class Draw:
         )
         if name in USUAL and self.chance(usual):
             return self.random.choice(USUAL[name])
-        if inner := list(models(annotation)):
-            if get_origin(annotation) is tuple:
-                return [self.table(inner[0]) for _ in range(self.random.choice([0, 1, 2]))]
-            return self.table(self.random.choice(inner))
-        for each in (annotation, *get_args(annotation)):
-            if get_origin(each) is Literal:
-                return self.random.choice(get_args(each))
-        every = (annotation, *get_args(annotation))
-        if bool in [getattr(each, "__origin__", each) for each in every]:
-            return self.chance(0.5)
-        return self.bound(kind_of(model, name))
+        match key:
+            case {"many": {"table": table}}:
+                return [self.table(table) for _ in range(self.random.choice([0, 1, 2]))]
+            case {"table": table}:
+                return self.table(table)
+            case {"kinds": kinds}:
+                return self.table(self.random.choice([*kinds.values()]))
+            case {"choices": choices}:
+                return self.random.choice(choices)
+            case {"plain": "bool"}:
+                return self.chance(0.5)
+        return self.bound(key)
 
-    def bound(self, kind):
-        if isinstance(kind, File):
-            return "good.trace" if isinstance(kind, Trace) else "good.csv"
-        past = [kind.low - 1, kind.high + 1] if self.chance(self.odd) else []
-        number = self.random.choice(past or [kind.low, kind.high, kind.low + 1, kind.high // 2])
-        if isinstance(kind, Room):
+    def bound(self, key):
+        kind, low, high = key["kind"], key["low"], key["high"]
+        if kind in ("File", "Trace"):
+            return "good.trace" if kind == "Trace" else "good.csv"
+        past = [low - 1, high + 1] if self.chance(self.odd) else []
+        number = self.random.choice(past or [low, high, low + 1, high // 2])
+        if kind == "Room":
             return f"{number}{self.random.choice(['packets', 'B', 'ns'])}"
-        return kind.written(number)
+        if kind in ("Time", "Rate", "Size", "Payload"):
+            unit = {"Time": "ns", "Rate": "bit"}.get(kind, "B")
+            return f"{number}{unit}"
+        parts = {"Thousandths": 10**3, "Millionths": 10**6, "Billionths": 10**9}.get(kind, 1)
+        return number if parts == 1 else number / parts
 
 
 class AcceptedError(Exception):

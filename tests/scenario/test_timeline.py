@@ -1,13 +1,13 @@
 """The file of a link in time, and what a link does at times."""
 
 import io
+import json
 
 import numpy as np
 import polars as pl
 import pytest
 
 from ackclock import AckclockError, Scenario, _core, run
-from ackclock.scenario import timeline
 from common import ROOT
 
 CSV = b"""# rate, delay, loss and whether the link is up
@@ -22,12 +22,27 @@ FIELDS = {"duration": "10s", "rtt": "20ms", "flow": [{"algorithm": "cubic"}]}
 MS = 1_000_000
 
 
-def test_csv_and_parquet_say_the_same():
-    read = timeline.read(CSV)
-    assert read.rate == [(0, 10**7), (3000 * MS, 2 * 10**7), (4000 * MS, 0)]
-    assert read.delay == [(0, 5 * MS), (2500 * MS, 30 * MS)]
+def link_of(tmp_path, content, **more):
+    """What a file says, in the canonical form of its link."""
+    (tmp_path / "t.csv").write_bytes(content)
+    link = {"buffer": "1bdp", "timeline": str(tmp_path / "t.csv")} | more
+    return json.loads(Scenario.parse(FIELDS | {"bottleneck": link}).resolve())["bottleneck"]
+
+
+def steps(link, key, value):
+    return [(step["time_ns"], step[value]) for step in link[key]]
+
+
+def test_csv_and_parquet_say_the_same(tmp_path):
+    read = link_of(tmp_path, CSV)
+    assert read["rate_bps"] == 10**7
+    assert steps(read, "rate_at", "rate_bps") == [(3000 * MS, 2 * 10**7), (4000 * MS, 0)]
+    assert (read["delay_ns"], steps(read, "delay_at", "delay_ns")) == (
+        5 * MS,
+        [(2500 * MS, 30 * MS)],
+    )
     losses = [(3000 * MS, 10**9), (3250 * MS, 5 * 10**8), (4000 * MS, 0)]
-    assert read.losses(0) == losses
+    assert steps(read, "loss_at", "p_ppb") == losses
     table = pl.DataFrame(
         {
             "time_us": [0, 2_500_000, 3_000_000, 3_250_000, 4_000_000],
@@ -38,22 +53,28 @@ def test_csv_and_parquet_say_the_same():
         }
     )
     table.write_parquet(file := io.BytesIO())
-    assert timeline.read(file.getvalue()) == read
+    assert link_of(tmp_path, file.getvalue()) == read
 
 
-def test_other_separators_and_percent():
+def test_other_separators_and_percent(tmp_path):
     """Spaces, tabs and semicolons, as in the traces that players of video are tested with."""
-    said = timeline.read(b"time_s,rate_mbit,loss_percent\n0,2.5,0\n0.5,10,1.5\n")
-    assert said.rate == [(0, 2_500_000), (500 * MS, 10**7)]
-    assert said.loss == [(0, 0), (500 * MS, 15 * 10**6)]
+    said = link_of(tmp_path, b"time_s,rate_mbit,loss_percent\n0,2.5,0\n0.5,10,1.5\n")
+    assert (said["rate_bps"], steps(said, "rate_at", "rate_bps")) == (
+        2_500_000,
+        [(500 * MS, 10**7)],
+    )
+    assert steps(said, "loss_at", "p_ppb") == [(500 * MS, 15 * 10**6)]
     for text in ("time_s rate_mbit\tloss_percent\n0  2.5 0\n0.5\t10\t1.5\n",
                  "time_s;rate_mbit;loss_percent\n0;2.5;0\n0.5;10;1.5\n"):  # fmt: skip
-        assert timeline.read(text.encode()) == said
+        assert link_of(tmp_path, text.encode()) == said
 
 
-def test_a_delay_on_each_line_lasts_10_ms():
-    read = timeline.read(b"24\n24\n18.5\n")
-    assert read == timeline.Timeline(delay=[(0, 24 * MS), (20 * MS, 18_500_000)])
+def test_a_delay_on_each_line_lasts_10_ms(tmp_path):
+    read = link_of(tmp_path, b"24\n24\n18.5\n", rate="1mbit")
+    assert (read["delay_ns"], steps(read, "delay_at", "delay_ns")) == (
+        24 * MS,
+        [(20 * MS, 18_500_000)],
+    )
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@
 
 mod prepared;
 mod run;
+mod scenario;
 
 use ackclock_host::{Algorithm, Configured, KernelModule};
 use ackclock_net::impair::LossChanges;
-use ackclock_net::rate::Trace;
 use ackclock_net::rng::{Draw, Owner, Stream};
 use ackclock_py_tables::{fingerprint, number, values};
 use ackclock_sim::record::{self, AckTable, Kind, PacketTable, Table};
@@ -143,21 +143,6 @@ fn scenario_schema() -> String {
     format!("{:#}", schema::schema())
 }
 
-/// The canonical text of a scenario: its fields in their order. Does not check their ranges.
-///
-/// Raises AckclockError if a field is unknown or missing.
-#[pyfunction]
-fn canonical(json: &str) -> PyResult<String> {
-    let scenario = Scenario::parse(json).map_err(refuse)?;
-    Ok(scenario.to_json())
-}
-
-/// The mean rate of a link's trace, bit/s: of its opportunities, for full packets.
-#[pyfunction]
-fn trace_mean_bps(times_ms: Vec<u64>) -> u64 {
-    Trace::mean_bps(&times_ms)
-}
-
 /// When each flow of a scenario (canonical JSON) connects, its random spread included, ns.
 ///
 /// Raises AckclockError.
@@ -245,11 +230,14 @@ fn examples() -> Vec<(&'static str, &'static str)> {
 mod _core {
     #[pymodule_export]
     use super::{
-        algorithms, canonical, configure, connections, connects_ns, engine_version, examples,
-        loss_changes,
+        algorithms, configure, connections, connects_ns, engine_version, examples, loss_changes,
         prepared::{Prepared, Snapshot},
         rtts_ns,
         run::run_many,
-        scenario_schema, tables, trace_mean_bps,
+        scenario::{
+            any_quantity, keys, quantity_units, read_quantity, read_room, read_toml, table,
+            write_quantity, Written,
+        },
+        scenario_schema, tables,
     };
 }

@@ -1,5 +1,6 @@
 //! Scenarios with the code that will run them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,30 +8,70 @@ use std::sync::Arc;
 
 use ackclock_host::{Algorithm, Source, SUPPORT};
 use ackclock_py_tables::fingerprint;
+use ackclock_resolve::Files;
 use ackclock_sim::Scenario;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyBytes, PyDict, PyString};
 
+use crate::scenario::Written;
 use crate::{describe_configured, describe_module, refuse, refuse_field, the_kernels_own};
 use ackclock_sim::scenario::KERNEL;
 
-/// The algorithms of one command: each C file is read and compiled once.
+/// The files of one command: each C file is read and compiled once, and each file of a link read once.
 #[pyclass(frozen, module = "ackclock._core")]
 #[derive(Default)]
-pub struct Snapshot(ackclock_host::Snapshot);
+pub struct Snapshot {
+    code: ackclock_host::Snapshot,
+    pub(crate) files: Files,
+}
+
+/// Makes CSV of a Parquet file.
+fn csv_of_parquet(content: &[u8]) -> Result<Vec<u8>, String> {
+    Python::attach(|py| {
+        let module = py.import("ackclock.scenario.parquet")?;
+        module
+            .call_method1("to_csv", (PyBytes::new(py, content),))?
+            .extract()
+    })
+    .map_err(|error: PyErr| Python::attach(|py| error.value(py).to_string()))
+}
 
 #[pymethods]
 impl Snapshot {
-    /// `far`: of another machine's files. It knows those that it takes, and reads no other.
+    /// `contents`: of the files that another machine's links name, by their paths. With them it knows
+    /// the C files that it takes, and reads no other file.
     #[new]
-    #[pyo3(signature = (far=false))]
-    fn new(far: bool) -> Self {
+    #[pyo3(signature = (contents=None))]
+    fn new(contents: Option<BTreeMap<String, Vec<u8>>>) -> Self {
         #[cfg(feature = "quic")]
         ackclock_quic::install();
-        Self(match far {
-            false => ackclock_host::Snapshot::default(),
-            true => ackclock_host::Snapshot::of_another_machine(),
-        })
+        match contents {
+            None => Self {
+                code: ackclock_host::Snapshot::default(),
+                files: Files::here(csv_of_parquet),
+            },
+            Some(contents) => Self {
+                code: ackclock_host::Snapshot::of_another_machine(),
+                files: Files::given(
+                    contents,
+                    "did not come with the scenarios",
+                    Some(csv_of_parquet),
+                ),
+            },
+        }
+    }
+
+    /// The contents of the files of links that were read so far, by their paths.
+    fn contents(&self) -> BTreeMap<String, Cow<'_, [u8]>> {
+        let each = self.files.contents().into_iter();
+        each.map(|(path, bytes)| (path, bytes.into())).collect()
+    }
+
+    /// The times in the file of a link's trace, ms, as of mahimahi.
+    ///
+    /// Raises AckclockError that names line and fix.
+    fn trace(&self, py: Python<'_>, path: &str) -> PyResult<Vec<u64>> {
+        py.detach(|| self.files.trace(path)).map_err(refuse)
     }
 
     /// Loads an algorithm by its spec, `name_or_path[@preset][:param=value,…]`: what `algorithms`
@@ -56,11 +97,11 @@ impl Snapshot {
             return the_kernels_own(py, spec, name);
         }
         // A user's file is compiled here: let Python's other threads go on.
-        let error = match py.detach(|| self.0.configure(spec)) {
+        let error = match py.detach(|| self.code.configure(spec)) {
             Ok(configured) => return describe_configured(py, &configured),
             Err(error) => error,
         };
-        let module = as_module.then(|| py.detach(|| self.0.kernel_module(spec)).ok());
+        let module = as_module.then(|| py.detach(|| self.code.kernel_module(spec)).ok());
         match module.flatten().flatten() {
             Some(module) => describe_module(py, spec, &module),
             None => Err(refuse(error)),
@@ -73,7 +114,7 @@ impl Snapshot {
     ///
     /// Raises AckclockError.
     fn module(&self, py: Python<'_>, spec: &str) -> PyResult<Module> {
-        let configured = py.detach(|| self.0.configure(spec)).map_err(refuse)?;
+        let configured = py.detach(|| self.code.configure(spec)).map_err(refuse)?;
         let sources = configured.algorithm().sources();
         let values = configured.values().into_iter();
         Ok((
@@ -90,7 +131,9 @@ impl Snapshot {
     ///
     /// Raises AckclockError.
     fn kernel_module(&self, py: Python<'_>, spec: &str) -> PyResult<Option<OfKernel>> {
-        let module = py.detach(|| self.0.kernel_module(spec)).map_err(refuse)?;
+        let module = py
+            .detach(|| self.code.kernel_module(spec))
+            .map_err(refuse)?;
         Ok(module.map(|of| {
             let sources = of.sources.iter().map(file).collect();
             (sources, of.beside, of.chosen, of.settings)
@@ -104,7 +147,7 @@ impl Snapshot {
             let sources = algorithm.sources().iter();
             (fingerprint(algorithm), sources.map(file).collect())
         };
-        let files = self.0.files();
+        let files = self.code.files();
         files
             .iter()
             .map(|(path, each)| (path.clone().into(), of(each)))
@@ -117,7 +160,7 @@ impl Snapshot {
     /// Raises AckclockError.
     #[expect(clippy::needless_pass_by_value)] // Python's
     fn take(&self, py: Python<'_>, path: PathBuf, at: PathBuf) -> PyResult<String> {
-        let algorithm = py.detach(|| self.0.take(&path, &at)).map_err(refuse)?;
+        let algorithm = py.detach(|| self.code.take(&path, &at)).map_err(refuse)?;
         Ok(fingerprint(&algorithm))
     }
 
@@ -125,19 +168,36 @@ impl Snapshot {
     ///
     /// Raises FieldError.
     fn validate(&self, py: Python<'_>, json: &str) -> PyResult<()> {
-        let checked = py.detach(|| Scenario::parse(json)?.validate(&self.0).map(drop));
+        let checked = py.detach(|| Scenario::parse(json)?.validate(&self.code).map(drop));
         checked.map_err(refuse_field)
     }
 
-    /// Checks a scenario (canonical JSON) and takes the code of its algorithms.
+    /// Reads the files of a scenario: those of its links, and its algorithms' by their specs, as
+    /// `configure` tells of them. `as_module`: as there.
     ///
-    /// Raises FieldError.
-    fn prepare(&self, py: Python<'_>, json: &str) -> PyResult<Prepared> {
-        let prepared = py.detach(|| {
-            let scenario = Scenario::parse(json)?;
-            ackclock_sim::Prepared::new(scenario, &self.0)
+    /// Raises AckclockError that names table, key, value and fix.
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        scenario: &Written,
+        as_module: bool,
+    ) -> PyResult<BTreeMap<String, Bound<'py, PyDict>>> {
+        let found = scenario.0.algorithms(|spec| {
+            let configured = self.configure(py, &PyString::new(py, spec), as_module);
+            configured.map_err(|error| error.value(py).to_string())
         });
-        let prepared = Arc::new(prepared.map_err(refuse_field)?);
+        let found = found.map_err(refuse)?;
+        py.detach(|| scenario.0.read_files(&self.files))
+            .map_err(refuse)?;
+        Ok(found)
+    }
+
+    /// Resolves a scenario and takes the code of its algorithms: what `run_many` takes.
+    ///
+    /// Raises AckclockError that names table, key, value and fix.
+    fn prepare(&self, py: Python<'_>, scenario: &Written) -> PyResult<Prepared> {
+        let prepared = py.detach(|| scenario.0.prepare(&self.files, &self.code));
+        let prepared = Arc::new(prepared.map_err(refuse)?);
         Ok(Prepared { prepared })
     }
 }

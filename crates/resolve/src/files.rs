@@ -1,6 +1,8 @@
-//! The files that links name, whose texts come with the scenario.
+//! The files that links name.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ackclock_net::rate::Trace;
 
@@ -19,43 +21,142 @@ const LONG_MS: u64 = 10;
 /// What to do with another kind of file.
 const IF_RATES: &str = "; if these are rates, write them in a timeline, each with its time";
 
-/// Texts by their paths, as the scenario writes them.
+/// Makes CSV of a Parquet file, which this crate does not read.
+pub type Parquet = fn(&[u8]) -> Result<Vec<u8>, String>;
+
+/// The files that links name: each is read once.
 #[derive(Default)]
-pub struct Files(pub BTreeMap<String, String>);
+pub struct Files {
+    /// Why a file that did not come with the scenario is not read; None: it is.
+    closed: Option<&'static str>,
+    parquet: Option<Parquet>,
+    known: Mutex<BTreeMap<String, Arc<Content>>>,
+}
+
+/// What is in a file.
+#[derive(Default)]
+struct Content {
+    bytes: Vec<u8>,
+    trace: OnceLock<Result<Vec<u64>, String>>,
+    timeline: OnceLock<Result<Timeline, String>>,
+}
 
 impl Files {
-    fn text(&self, path: &str) -> Result<&str, String> {
-        let text = self.0.get(path).map(String::as_str);
-        let missing = "cannot be read (No such file or directory); give another file";
-        text.ok_or_else(|| missing.into())
+    /// Those of this machine.
+    pub fn here(parquet: Parquet) -> Self {
+        Self {
+            parquet: Some(parquet),
+            ..Self::default()
+        }
+    }
+
+    /// Those that came with a scenario, by their paths as it writes them; `missing` says why another
+    /// one is not read.
+    pub fn given(
+        contents: impl IntoIterator<Item = (String, Vec<u8>)>,
+        missing: &'static str,
+        parquet: Option<Parquet>,
+    ) -> Self {
+        let known = contents
+            .into_iter()
+            .map(|(path, bytes)| (path, Arc::new(Content::of(bytes))));
+        Self {
+            closed: Some(missing),
+            parquet,
+            known: Mutex::new(known.collect()),
+        }
+    }
+
+    /// What was read so far, by path.
+    pub fn contents(&self) -> BTreeMap<String, Vec<u8>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let each = known
+            .iter()
+            .map(|(path, content)| (path.clone(), content.bytes.clone()));
+        each.collect()
+    }
+
+    fn content(&self, path: &str) -> Result<Arc<Content>, String> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(content) = known.get(path) {
+            return Ok(content.clone());
+        }
+        if let Some(missing) = self.closed {
+            return Err(missing.into());
+        }
+        let content = Arc::new(Content::of(read(path).map_err(|error| {
+            let error = error.to_string();
+            let reason = error.split(" (os error").next().unwrap_or_default();
+            format!("cannot be read ({reason}); give another file")
+        })?));
+        known.insert(path.into(), content.clone());
+        Ok(content)
     }
 
     /// The times in the file of a link's trace, ms, as of mahimahi.
+    ///
+    /// # Errors
+    /// Line and fix.
     pub fn trace(&self, path: &str) -> Result<Vec<u64>, String> {
-        let text = self.text(path)?;
-        if text.len() > MOST_BYTES {
-            return Err(format!(
-                "is longer than {MOST_BYTES} bytes; give it at most {MOST_LINES} lines, a time in ms \
-                 on each"
-            ));
-        }
-        times_in(text.trim_start_matches('\u{feff}'))
+        let content = self.content(path)?;
+        content
+            .trace
+            .get_or_init(|| times_in(&content.bytes))
+            .clone()
     }
 
     /// What the file of a link's timeline says.
+    ///
+    /// # Errors
+    /// Line and fix.
     pub fn timeline(&self, path: &str) -> Result<Timeline, String> {
-        let text = self.text(path)?;
-        if text.len() > MOST_BYTES {
-            return Err(format!(
-                "is longer than {MOST_BYTES} bytes; give it fewer rows"
-            ));
-        }
-        timeline::read(text)
+        let content = self.content(path)?;
+        let read = || {
+            let bytes = &content.bytes;
+            if bytes.len() > MOST_BYTES {
+                return Err(format!(
+                    "is longer than {MOST_BYTES} bytes; give it fewer rows"
+                ));
+            }
+            match (bytes.starts_with(b"PAR1"), self.parquet) {
+                (true, Some(csv)) => timeline::read(&csv(bytes)?),
+                (true, None) => {
+                    Err("is Parquet, which only `ackclock explore` reads; write CSV".into())
+                }
+                (false, _) => timeline::read(bytes),
+            }
+        };
+        content.timeline.get_or_init(read).clone()
     }
 }
 
-fn times_in(text: &str) -> Result<Vec<u64>, String> {
-    let mut lines: Vec<_> = text.split('\n').collect();
+impl Content {
+    fn of(bytes: Vec<u8>) -> Self {
+        Self {
+            bytes,
+            ..Self::default()
+        }
+    }
+}
+
+/// One byte more than a file may have tells that it is longer.
+fn read(path: &str) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path)?;
+    file.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn times_in(bytes: &[u8]) -> Result<Vec<u64>, String> {
+    if bytes.len() > MOST_BYTES {
+        return Err(format!(
+            "is longer than {MOST_BYTES} bytes; give it at most {MOST_LINES} lines, a time in ms \
+             on each"
+        ));
+    }
+    let text = std::str::from_utf8(bytes);
+    let text = text.map_err(|_| "is not text; give a file with a time in ms on each line")?;
+    let mut lines: Vec<_> = text.trim_start_matches('\u{feff}').split('\n').collect();
     if lines.last() == Some(&"") {
         lines.pop();
     }
@@ -103,7 +204,11 @@ fn times_in(text: &str) -> Result<Vec<u64>, String> {
     Ok(times)
 }
 
-/// Refuses rates that happen to ascend: `_refuse_rates` of `ackclock.scenario.snapshot` says why.
+/// Refuses rates that happen to ascend.
+///
+/// A trace counts from its start: the first packet comes after a gap like the others. Only a
+/// recording that began in an outage waits longer; and a recording lasts more than [`SHORT_S`], and
+/// not half of it is such an outage. Rates that change little repeat one or two numbers.
 fn refuse_rates(times: &[u64], mean_bps: u64) -> Result<(), String> {
     let mut each = times.to_vec();
     each.dedup();

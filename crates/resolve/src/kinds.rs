@@ -1,4 +1,4 @@
-//! What the value of a key may be, and its canonical form: as `ackclock.scenario.kinds`.
+//! What the value of a key may be, and its canonical form.
 
 use serde_json::Value;
 
@@ -175,16 +175,17 @@ impl Kind {
             packet
         };
         if !(least..=i128::from(self.high)).contains(&room) {
-            return Err(format!(
-                "is {room} {kind}; choose from {least} to {}",
-                self.high
-            ));
+            let is = match u64::try_from(room) {
+                Ok(room) => format!("is {room} {kind}"),
+                Err(_) => "is too large".into(),
+            };
+            return Err(format!("{is}; choose from {least} to {}", self.high));
         }
         Ok((kind, room as u64))
     }
 
     /// The usual example, and the units in which values are shown.
-    fn usual(&self) -> (&'static str, Units) {
+    pub fn usual(&self) -> (&'static str, Units) {
         match self.kind {
             Of::Time => ("10s", TIME_UNITS),
             Of::Rate => ("250mbit", RATE_UNITS),
@@ -192,8 +193,17 @@ impl Kind {
         }
     }
 
+    /// What people write for a canonical value, as JSON.
+    pub fn written_value(&self, number: u64) -> Value {
+        let text = self.written(number);
+        match self.kind {
+            Of::Time | Of::Rate | Of::Size | Of::Payload => text.into(),
+            _ => text.parse().expect("a number"),
+        }
+    }
+
     /// What people write for a canonical value.
-    fn written(&self, number: u64) -> String {
+    pub fn written(&self, number: u64) -> String {
         match self.kind {
             Of::Time | Of::Rate | Of::Size | Of::Payload => {
                 let (usual, units) = self.usual();
@@ -224,8 +234,10 @@ impl Kind {
     }
 
     /// The range, in an error.
-    fn shown(&self) -> String {
+    pub fn shown(&self) -> String {
         match self.kind {
+            Of::File | Of::Trace => "the path of a file".into(),
+            Of::Room => "\"1bdp\", \"100packets\", \"2MB\" or \"50ms\"".into(),
             Of::Payload => "\"10MB\" or \"600packets\"".into(),
             _ => self.range(),
         }

@@ -1,4 +1,4 @@
-//! What the keys of a link must be together, and what its files say: as `ackclock.scenario.links`.
+//! What the keys of a link must be together, and what its files say.
 
 use serde_json::{json, Map, Value};
 

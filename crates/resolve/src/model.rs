@@ -1,10 +1,10 @@
-//! A table of a scenario: its values by their keys, what is wrong with it, and its canonical form. As
-//! `ackclock.scenario.model`.
+//! A table of a scenario: its values by their keys, what is wrong with it, and its canonical form.
 
 use serde_json::{Map, Value};
 
 use crate::keys::{Key, Keys, Takes};
 use crate::python::{brief, nearest, toml};
+use crate::words;
 
 /// A table whose values have been looked at one by one.
 #[derive(Clone, Debug)]
@@ -70,6 +70,7 @@ impl Table {
     /// The table of these fields; or the first thing wrong in one line.
     pub fn parse(of: &str, mut given: Map<String, Value>) -> Result<Self, String> {
         let keys = Keys::of(of);
+        given.retain(|_, value| !value.is_null()); // as if the key were not there
         if let Some(kind) = keys.iter().find(|key| key.key == "kind") {
             let default = kind.default.clone().expect("each kind has its name");
             given.entry("kind").or_insert(default);
@@ -189,7 +190,10 @@ impl Table {
         let fields = Keys::of(&self.of).iter().zip(&self.fields);
         let given = fields.filter(|(_, field)| field.is_given);
         given
-            .map(|(key, field)| (key.key.clone(), field.value.written()))
+            .map(|(key, field)| {
+                let name = key.alias.as_ref().unwrap_or(&key.key);
+                (name.clone(), field.value.written())
+            })
             .collect()
     }
 
@@ -273,7 +277,7 @@ fn default(key: &Key) -> Result<Entry, Fault> {
         return Err(Fault::new(&Value::Null, Why::Missing));
     }
     match (&key.takes, &key.default) {
-        (Takes::Many { .. }, _) => Ok(Entry::Many(Vec::new())),
+        (Takes::Many(_), _) => Ok(Entry::Many(Vec::new())),
         (_, None) => Ok(Entry::Missing),
         (Takes::Kinds { .. }, Some(kind)) => check(&key.takes, kind),
         (_, Some(value)) => Ok(Entry::Plain(value.clone())),
@@ -288,7 +292,7 @@ fn check(takes: &Takes, value: &Value) -> Result<Entry, Fault> {
             Ok(()) => Ok(plain()),
             Err(words) => refuse(Why::Said(words)),
         },
-        Takes::Many { many } => {
+        Takes::Many(many) => {
             let Value::Array(all) = value else {
                 return refuse(Why::NoList);
             };
@@ -300,21 +304,20 @@ fn check(takes: &Takes, value: &Value) -> Result<Entry, Fault> {
             });
             each.collect::<Result<_, _>>().map(Entry::Many)
         }
-        Takes::Choice { choices } if choices.contains(value) => Ok(plain()),
+        Takes::Choice(choices) if choices.contains(value) => Ok(plain()),
         // As Python, for which these are equal.
-        Takes::Choice { choices } if choices.contains(&Value::Bool(true)) && is_0_or_1(value) => {
+        Takes::Choice(choices) if choices.contains(&Value::Bool(true)) && is_0_or_1(value) => {
             Ok(Entry::Plain((value.as_i64() == Some(1)).into()))
         }
-        Takes::Choice { choices } => {
+        Takes::Choice(choices) => {
             let names: Vec<_> = choices.iter().map(Value::to_string).collect();
             refuse(Why::Choose(listed(&names)))
         }
-        Takes::Plain { plain: kind } => match (kind.as_str(), value) {
-            ("bool", Value::Bool(_)) | ("str", Value::String(_)) => Ok(plain()),
-            ("bool", _) => refuse(Why::NoBool),
-            _ => refuse(Why::NoText),
-        },
-        Takes::Table { table } => inner(table, value),
+        Takes::Bool if value.is_boolean() => Ok(plain()),
+        Takes::Bool => refuse(Why::NoBool),
+        Takes::Text if value.is_string() => Ok(plain()),
+        Takes::Text => refuse(Why::NoText),
+        Takes::Table(table) => inner(table, value),
         Takes::Kinds { kinds, short } => {
             let tagged = match (value, short) {
                 (Value::Number(_), Some((kind, key))) => {
@@ -326,10 +329,10 @@ fn check(takes: &Takes, value: &Value) -> Result<Entry, Fault> {
             let Some(kind) = tagged.get("kind") else {
                 return Err(Fault::new(&tagged, Why::NoTable));
             };
-            match kind.as_str().and_then(|kind| kinds.get(kind)) {
-                Some(table) => inner(table.as_str().unwrap_or_default(), &tagged),
+            match kinds.iter().find(|(name, _)| kind == name) {
+                Some((_, table)) => inner(table, &tagged),
                 None => {
-                    let known = kinds.keys().cloned().collect();
+                    let known = kinds.iter().map(|(kind, _)| kind.clone()).collect();
                     Err(Fault::new(&tagged, Why::UnknownKind(known)))
                 }
             }
@@ -361,9 +364,8 @@ fn listed(names: &[String]) -> String {
 
 /// One line: field, value, fix.
 fn explain(field: &str, fault: &Fault) -> String {
-    let words = &Keys::get().words;
-    let is_table = words.tables.contains_key(field);
-    let inner = words.inner_tables.get(field);
+    let is_table = words::table(field).is_some();
+    let inner = words::inner_table(field);
     let mut name = if is_table {
         field.strip_suffix('s').unwrap_or(field).into()
     } else {
@@ -376,7 +378,7 @@ fn explain(field: &str, fault: &Fault) -> String {
     }
     let value = || format!("{name} = {}", brief(&toml(&fault.value)));
     let tables = inner
-        .or(words.tables.get(field))
+        .or(words::table(field))
         .map(|tables| format!("write {tables}"));
     match (&fault.why, &fault.value) {
         (Why::Inner(said), _) => {
@@ -384,11 +386,7 @@ fn explain(field: &str, fault: &Fault) -> String {
             format!("{name}{joint}{said}")
         }
         (Why::Missing, _) => {
-            let like = words.tables.get(&name).or(words.like.get(&name));
-            format!(
-                "{name} is missing; write {}",
-                like.map_or("it", String::as_str)
-            )
+            format!("{name} is missing; write {}", words::missing(&name))
         }
         (Why::UnknownKind(known), _) => unknown_kind(&name, field, &fault.value, known),
         (_, Value::Array(_)) if field == "bottleneck" => {
@@ -420,8 +418,7 @@ const PLACES: [(&str, &str); 4] = [
 ];
 
 fn unknown_key(of: &str, field: &str) -> String {
-    let words = &Keys::get().words;
-    if words.tables.contains_key(field) {
+    if words::table(field).is_some() {
         return format!(
             "the same as {}; keep one of the two",
             field.strip_suffix('s').unwrap_or(field)
@@ -456,8 +453,7 @@ fn unknown_kind(name: &str, field: &str, table: &Value, known: &[String]) -> Str
     let text = kind.as_str().map_or_else(|| toml(kind), String::from);
     let names: Vec<_> = known.iter().map(String::as_str).collect();
     let fix = if !text.starts_with(char::is_alphabetic) {
-        let tables = Keys::get().words.inner_tables.get(field);
-        format!("write {}", tables.map_or("its kind", String::as_str))
+        format!("write {}", words::inner_table(field).unwrap_or("its kind"))
     } else if let Some(near) = nearest(&text, &names) {
         format!("did you mean \"{near}\"?")
     } else {

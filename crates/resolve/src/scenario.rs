@@ -1,6 +1,10 @@
-//! What the keys of a scenario must be together, and its canonical form: as
-//! `ackclock.scenario.scenario`.
+//! What the keys of a scenario must be together, and its canonical form.
 
+use std::collections::BTreeMap;
+
+use ackclock_host::Snapshot;
+use ackclock_sim::scenario::KERNEL;
+use ackclock_sim::Prepared;
 use serde_json::{json, Map, Value};
 
 use crate::files::Files;
@@ -9,6 +13,7 @@ use crate::links;
 use crate::model::{Entry, Table};
 use crate::python::{brief, toml};
 use crate::units;
+use crate::words;
 
 /// Sizes of queues that are several full packets.
 const FULL_PACKETS: [(&str, &str, u64); 2] = [
@@ -26,10 +31,10 @@ const NEW: [&str; 2] = ["linux-6", "linux-7"];
 
 /// A scenario whose keys fit together.
 pub struct Scenario {
-    pub top: Table,
-    pub links: Vec<Table>,
-    pub flows: Vec<Table>,
-    pub sessions: Vec<Table>,
+    top: Table,
+    links: Vec<Table>,
+    flows: Vec<Table>,
+    sessions: Vec<Table>,
     mss: u64,
 }
 
@@ -60,7 +65,7 @@ impl Scenario {
             Some(bottleneck) => links.push(bottleneck.clone()),
             None if has_links => {}
             None => {
-                let write = &Keys::get().words.tables["bottleneck"];
+                let write = words::missing("bottleneck");
                 return Err(format!("bottleneck is missing; write {write}, or [[link]]"));
             }
         }
@@ -81,7 +86,7 @@ impl Scenario {
     }
 
     /// The names of the links in errors.
-    pub fn link_name(&self, index: usize) -> String {
+    fn link_name(&self, index: usize) -> String {
         match self.has_links() {
             true => format!("link {}: ", index + 1),
             false => "bottleneck.".into(),
@@ -387,8 +392,95 @@ impl Scenario {
         Ok(rooms)
     }
 
-    /// The canonical form, as JSON: integers in ns and bytes, no defaults.
-    pub fn resolve(&self, files: &Files) -> Result<Value, String> {
+    /// Refuses what a page without Python cannot run.
+    ///
+    /// # Errors
+    /// The first stack.
+    pub fn refuse_stacks(&self) -> Result<(), String> {
+        for (flow, number) in self.flows.iter().zip(1..) {
+            if let Some(stack) = flow.text("stack") {
+                return Err(format!(
+                    "flow {number}: stack = \"{stack}\": QUIC stacks and UDP run only with \
+                     `ackclock explore` or `ackclock run`"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the file has of it, with one name for each key.
+    pub fn written(&self) -> Map<String, Value> {
+        self.top.written()
+    }
+
+    /// What `load` gives for each algorithm, by its spec.
+    ///
+    /// # Errors
+    /// Table, key, value and fix, if one does not load.
+    pub fn algorithms<T>(
+        &self,
+        mut load: impl FnMut(&str) -> Result<T, String>,
+    ) -> Result<BTreeMap<String, T>, String> {
+        let mut found = BTreeMap::new();
+        for (kind, tables) in [("flow", &self.flows), ("session", &self.sessions)] {
+            for (table, number) in tables.iter().zip(1..) {
+                let spec = table.text("algorithm").unwrap_or_default();
+                if !found.contains_key(spec) {
+                    let loaded = load(spec).map_err(|error| {
+                        let fix = why_not(spec, &error);
+                        format!("{kind} {number}: algorithm = {}: {fix}", toml(&spec.into()))
+                    })?;
+                    found.insert(spec.into(), loaded);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The scenario that the simulator runs, with the code of its algorithms.
+    ///
+    /// # Errors
+    /// Table, key, value and fix.
+    pub fn prepare(&self, files: &Files, code: &Snapshot) -> Result<Prepared, String> {
+        self.algorithms(|spec| match spec.starts_with(KERNEL) {
+            true => Ok(()), // whoever simulates refuses it
+            false => code
+                .configure(spec)
+                .map(drop)
+                .map_err(|error| error.to_string()),
+        })?;
+        let prepared = Prepared::new(self.resolve(files)?, code);
+        prepared.map_err(|error| self.in_words(&error.field, &error.value, &error.fix))
+    }
+
+    /// Reads the files of its links, and leaves what they say in `files`.
+    ///
+    /// # Errors
+    /// Table, key, file, line and fix.
+    pub fn read_files(&self, files: &Files) -> Result<(), String> {
+        self.canonical_links(files).map(drop)
+    }
+
+    /// The canonical form: integers in ns and bytes, no defaults.
+    ///
+    /// # Errors
+    /// Table, key, file, line and fix, if the file of a link cannot be used.
+    pub fn resolve(&self, files: &Files) -> Result<ackclock_sim::Scenario, String> {
+        let canonical = self.canonical(files)?;
+        serde_json::from_value(canonical).map_err(|error| error.to_string())
+    }
+
+    fn canonical_links(&self, files: &Files) -> Result<Vec<Map<String, Value>>, String> {
+        let each = self.links.iter().enumerate().map(|(index, link)| {
+            let mut fields = link.canonical(self.mss)?;
+            links::read(link, &mut fields, files)
+                .map_err(|error| self.link_name(index) + &error)?;
+            Ok(fields)
+        });
+        each.collect()
+    }
+
+    fn canonical(&self, files: &Files) -> Result<Value, String> {
         let mut canonical = self.top.canonical(self.mss)?;
         canonical.shift_remove("rtt_ns");
         canonical.insert("header_bytes".into(), HEADER_BYTES.into());
@@ -398,13 +490,7 @@ impl Scenario {
             let is_new = NEW.contains(&self.top.text("profile").unwrap_or_default());
             canonical.insert("tso".into(), is_new.into());
         }
-        let mut links = Vec::new();
-        for (index, link) in self.links.iter().enumerate() {
-            let mut fields = link.canonical(self.mss)?;
-            links::read(link, &mut fields, files)
-                .map_err(|error| self.link_name(index) + &error)?;
-            links.push(fields);
-        }
+        let mut links = self.canonical_links(files)?;
         let rates: Vec<_> = links
             .iter()
             .map(|fields| fields["rate_bps"].as_u64())
@@ -448,7 +534,6 @@ impl Scenario {
         }
     }
 
-    /// A flow or session as in the canonical form.
     fn says_nothing_of_tso(&self, flow: &Table) -> bool {
         [flow, &self.top]
             .map(|table| matches!(table.entry("tso"), Entry::Missing))
@@ -456,6 +541,7 @@ impl Scenario {
             .all(|missing| *missing)
     }
 
+    /// A flow or session as in the canonical form.
     fn connection(&self, table: &Table) -> Result<Value, String> {
         let mss = table.number("mss").unwrap_or(self.mss);
         let mut fields = table.canonical(mss)?;
@@ -558,4 +644,32 @@ fn number_of(tables: &[Table], number: usize) -> usize {
         all >= number
     });
     found.unwrap_or(tables.len().saturating_sub(1)) + 1
+}
+
+/// What to write instead of a spec that does not load.
+fn why_not(spec: &str, error: &str) -> String {
+    if let Some((name, setting)) = apart(spec) {
+        return format!("write \"{name}:{setting}\"");
+    }
+    match spec.contains('\n') {
+        true => error.replace(spec, toml(&spec.into()).trim_matches('"')),
+        false => error.into(),
+    }
+}
+
+/// The name and the setting of "cubic beta=0.8".
+fn apart(spec: &str) -> Option<(&str, &str)> {
+    let is_name = |letter: char| letter.is_alphanumeric() || "_@.-".contains(letter);
+    let end = spec
+        .find(|letter| !is_name(letter))
+        .filter(|end| *end > 0)?;
+    let (name, rest) = spec.split_at(end);
+    let setting = rest.trim_start_matches([' ', ',', ';']);
+    let (key, value) = setting.split_once('=')?;
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let is_setting = !key.is_empty()
+        && key.chars().all(is_word)
+        && !value.is_empty()
+        && !value.contains(char::is_whitespace);
+    (setting.len() < rest.len() && is_setting).then_some((name, setting))
 }

@@ -1,5 +1,4 @@
-//! The file of a link in time: its rate, delay and losses at times, in CSV or lines. As
-//! `ackclock.scenario.timeline`, without Parquet.
+//! The file of a link in time: its rate, delay and losses at times, in CSV or lines.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +24,7 @@ const QUANTITIES: [(&str, Units, f64, f64); 3] = [
 pub type Steps = [(u64, u64)];
 
 /// What changes, and when. None: the file has no such column.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Timeline {
     pub rate: Option<Vec<(u64, u64)>>,
     pub delay: Option<Vec<(u64, u64)>>,
@@ -70,11 +69,10 @@ fn changes(steps: impl IntoIterator<Item = (u64, u64)>, mut last: Option<u64>) -
 }
 
 /// The timeline in the content of a file, or what to write.
-pub fn read(content: &str) -> Result<Timeline, String> {
-    if content.starts_with("PAR1") {
-        return Err("is Parquet, which only `ackclock explore` reads; write CSV".into());
-    }
-    let text = content.trim_start_matches('\u{feff}');
+pub fn read(content: &[u8]) -> Result<Timeline, String> {
+    let text = std::str::from_utf8(content);
+    let text = text.map_err(|_| format!("is neither Parquet nor text; {LIKE}"))?;
+    let text = text.trim_start_matches('\u{feff}');
     let is_said = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
     let lines: Vec<_> = text.lines().filter(is_said).collect();
     let Some(first) = lines.first() else {
@@ -272,7 +270,6 @@ fn numbers(
 mod tests {
     use super::read;
 
-    /// As `tests/scenario/test_timeline.py`.
     #[test]
     fn other_separators_and_percent() {
         for text in [
@@ -280,14 +277,14 @@ mod tests {
             "time_s rate_mbit\tloss_percent\n0  2.5 0\n0.5\t10\t1.5\n",
             "time_s;rate_mbit;loss_percent\n0;2.5;0\n0.5;10;1.5\n",
         ] {
-            let said = read(text).unwrap();
+            let said = read(text.as_bytes()).unwrap();
             assert_eq!(
                 said.rate,
                 Some(vec![(0, 2_500_000), (500_000_000, 10_000_000)])
             );
             assert_eq!(said.loss, Some(vec![(0, 0), (500_000_000, 15_000_000)]));
         }
-        let refused = read("time_s,loss_percent\n0,200\n").err().unwrap();
+        let refused = read(b"time_s,loss_percent\n0,200\n").err().unwrap();
         assert_eq!(refused, "line 2: loss_percent = 200: choose from 0 to 100");
     }
 }

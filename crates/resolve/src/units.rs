@@ -1,4 +1,5 @@
-//! Quantities as people write them, read exactly: as `ackclock.base.units`.
+//! Quantities as people write them ("250mbit", "200ms", "1bdp"), read exactly: a quantity finer than the
+//! unit of the simulator is refused.
 
 use std::fmt::Write as _;
 
@@ -77,10 +78,12 @@ const MOST_CHARACTERS: usize = 100;
 /// What stands for a number beyond all limits.
 const HUGE: i128 = i128::MAX / 4;
 
-/// `digits` · 10^`exponent`.
+/// A number, exactly.
 #[derive(Clone, Copy, Debug)]
 pub struct Decimal {
+    /// It is these times 10 to the power of the exponent.
     pub digits: i128,
+    /// The power.
     pub exponent: i32,
 }
 
@@ -179,9 +182,13 @@ pub fn payload(text: &str, mss: u64) -> Result<i128, String> {
 /// Room of a queue.
 #[derive(Clone, Copy, Debug)]
 pub enum Room {
+    /// So many times rate and RTT.
     Bdp(Decimal),
+    /// So many full packets.
     Packets(i128),
+    /// IP bytes.
     Bytes(i128),
+    /// What the link sends in so long a time.
     Ns(i128),
 }
 
@@ -206,6 +213,24 @@ pub fn buffer(text: &str) -> Result<Room, String> {
         "ns" => Room::Ns(room),
         _ => Room::Bytes(room),
     })
+}
+
+/// Any quantity, from "20ms" or "1bdp": the canonical unit that ends the names of columns (s, bps, bytes,
+/// packets or bdp), the number as it is written, and the size of its unit, of a time in ns.
+///
+/// # Errors
+/// What to write.
+pub fn any(text: &str) -> Result<(&'static str, String, u64), String> {
+    let of = |base, units: Units| units.iter().map(move |(unit, size)| (base, *unit, *size));
+    let every = of("s", TIME_UNITS)
+        .chain(of("bps", RATE_UNITS))
+        .chain(of("bytes", SIZE_UNITS))
+        .chain(of("packets", &[("packet", 1), ("packets", 1)]))
+        .chain(of("bdp", &[("bdp", 1)]));
+    let units: Vec<_> = every.clone().map(|(_, unit, size)| (unit, size)).collect();
+    let (number, unit, size) = split(text, &units, &["20ms", "1bdp"])?;
+    let base = every.clone().find(|(_, each, _)| *each == unit);
+    Ok((base.map_or("", |(base, ..)| base), number.plain(), size))
 }
 
 fn whole(

@@ -3,6 +3,8 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+use std::collections::BTreeMap;
+
 use ackclock_host::{layout, Snapshot};
 use ackclock_resolve::{Files, Resolved};
 use ackclock_sim::record::{
@@ -86,8 +88,13 @@ pub fn resolve(toml: &str, files: &str) {
 }
 
 fn of_toml(toml: &str, files: &str) -> Result<Resolved, String> {
-    let files = serde_json::from_str(files).map_err(|error| format!("files: {error}"))?;
-    ackclock_resolve::resolve(toml, &Files(files))
+    let files: BTreeMap<String, String> =
+        serde_json::from_str(files).map_err(|error| format!("files: {error}"))?;
+    let files = files
+        .into_iter()
+        .map(|(path, text)| (path, text.into_bytes()));
+    let missing = "cannot be read (No such file or directory); give another file";
+    ackclock_resolve::resolve(toml, &Files::given(files, missing, None))
 }
 
 fn of_json(json: &str) -> Result<Prepared, String> {

@@ -44,8 +44,6 @@ def main() -> None:
     # numpy would start one for each core; and polars, whose threads cost more than short tables.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
-    # pydantic would read the metadata of every installed package, to find plugins.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         _open_streams()
         _need_addresses()
@@ -141,12 +139,11 @@ def _key(option: str | None, context: "Any") -> str | None:
         or not any("--set" in each.opts for each in context.command.params)
     ):
         return None
-    from ackclock.scenario.keys import Flow, ScenarioKeys  # noqa: PLC0415 (slow to import)
-    from ackclock.scenario.link_keys import Bottleneck  # noqa: PLC0415 (slow to import)
+    from ackclock.scenario.keys import Bottleneck, Flow, ScenarioKeys  # noqa: PLC0415 (slow to import)
 
     name = option.lstrip("-").replace("-", "_")
     tables: dict[str, Any] = {"": ScenarioKeys, "bottleneck.": Bottleneck, "flow.": Flow}
-    return next((at + name for at, table in tables.items() if name in table.model_fields), None)
+    return next((at + name for at, table in tables.items() if name in table.names()), None)
 
 
 #: Signals that have come.

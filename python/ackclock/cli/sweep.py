@@ -250,7 +250,7 @@ def _write(sweep: "Sweep", table: "pl.DataFrame", file: Path, directory: Path, p
     manifest = {
         "ackclock": _core.engine_version(),
         "runs": len(table),
-        "scenario": sweep.scenario.model_dump(exclude_unset=True, by_alias=True),
+        "scenario": sweep.scenario.given,
     }
     write_json(manifest, directory / MANIFEST)
 

@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from ackclock.base.errors import AckclockError
 from ackclock.draw import plot, style
-from ackclock.scenario.model import toml
+from ackclock.scenario.table import toml
 from ackclock.sweeps import in_units
 from ackclock.sweeps.axes import Axis
 from ackclock.sweeps.sweep import Sweep, estimate, measured

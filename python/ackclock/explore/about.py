@@ -9,8 +9,7 @@ from ackclock.explore import gallery
 from ackclock.explore.runs import MOST_FLOWS
 from ackclock.results import tables
 from ackclock.scenario import skeleton
-from ackclock.scenario.link_keys import Bottleneck
-from ackclock.scenario.model import models
+from ackclock.scenario.table import tables as scenario_tables
 
 
 def told() -> dict[str, Any]:
@@ -46,12 +45,14 @@ def without_server() -> dict[str, Any]:
 
 def _queues() -> dict[str, list[dict[str, Any]]]:
     """Kind of a queue → its parameters."""
+    every = scenario_tables()
+    [queue] = (key for key in every["Bottleneck"]["keys"] if key["key"] == "queue")
     kinds = {
-        kind.model_fields["kind"].default: [
-            {"name": name, "default": field.default, "doc": field.description}
-            for name, field in kind.model_fields.items()
-            if name != "kind"
+        kind: [
+            {"name": key["key"], "default": key["default"], "doc": key["about"]}
+            for key in every[table]["keys"]
+            if key["key"] != "kind"
         ]
-        for kind in models(Bottleneck.model_fields["queue"].annotation)
+        for kind, table in queue["kinds"].items()
     }
     return {name: kinds[name] for name in sorted(kinds, key=lambda name: name != "drop_tail")}

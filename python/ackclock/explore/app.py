@@ -99,7 +99,7 @@ class Page:
 
         def checked() -> dict[str, Any]:
             scenario = self.runs.check(source)
-            fields = scenario.model_dump(exclude_unset=True, by_alias=True, mode="json")
+            fields = scenario.given
             return {"fields": fields, "toml": scenario.to_toml()}
 
         return JSONResponse(await run_in_threadpool(checked))

@@ -1,6 +1,7 @@
 """The runs of the page: each in a process of its own, its curves in this one."""
 
 import contextlib
+import copy
 import hashlib
 import json
 import os
@@ -194,7 +195,7 @@ class Runs:
             raise AckclockError(str(error).removeprefix(": ")) from None
         self._check_names(scenario, source)
         files = {name: text.encode() for name, text in source.files.items()}
-        with snapshot.held(snapshot.Held(far=True, contents=files)):
+        with snapshot.held(snapshot.Held(files)):
             HOSTS[source.on].check(_without_c_files(scenario))
         return scenario
 
@@ -401,7 +402,7 @@ def _utf8(name: str, text: str) -> bytes:
 
 def _without_c_files(scenario: Scenario) -> Scenario:
     """The scenario with Reno in the place of C files, which only the process of a run loads."""
-    fields = scenario.model_dump(exclude_unset=True, exclude_none=True, by_alias=True)
+    fields = copy.deepcopy(dict(scenario.given))
     for each in (*fields.get("flow", ()), *fields.get("session", ())):
         if is_c_file(name_in(each["algorithm"])):
             each["algorithm"] = "reno"

@@ -95,7 +95,7 @@ def like(scenario: Scenario, name: str = Testbed.kind) -> Scenario:
     """What the simulator is given beside it: its ticks, its TCP, and ours for `kernel:NAME`."""
     beside = host(name)
     flows = [
-        flow.model_dump(exclude_unset=True) | {"algorithm": flow.algorithm.removeprefix(KERNEL)}
+        {**flow.given} | {"algorithm": flow.algorithm.removeprefix(KERNEL)}
         for flow in scenario.flows
     ]
     return scenario.replace(flow=flows, hz=beside.hz() or scenario.hz, profile=beside.profile())

@@ -235,7 +235,7 @@ class _Files:
     def sent(self) -> tuple[str, Any]:
         """A name for them, and where they are."""
         seen = snapshot.seen()
-        many = len(seen.files) + len(seen.traces) + len(seen.timelines)
+        many = len(seen.files) + len(seen.contents)
         if many != self._many:
             text = pickle.dumps(seen)
             digest = hashlib.blake2b(text, digest_size=16).hexdigest()

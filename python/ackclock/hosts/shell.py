@@ -290,7 +290,7 @@ def _result(
             specs, rows["flows"]["delivered_bytes"], rows["flows"]["completed_us"], strict=True
         )
     ]
-    written = scenario.model_dump(exclude_unset=True, by_alias=True)
+    written = dict(scenario.given)
     duration = f"{raw['duration_ns'] / 1e9:.6f}s"
     named = with_own(raw["algorithms"], {*specs, flow.algorithm})
     result = result_of(scenario, json.dumps(own), named, raw, rows)

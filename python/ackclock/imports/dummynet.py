@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from ackclock.base import units
 from ackclock.base.errors import AckclockError
 from ackclock.imports import tc
 from ackclock.imports.link import DEVICE
 from ackclock.imports.words import Words
-from ackclock.scenario.kinds import Rate
 
 #: Whether a command is one of dummynet's.
 IS = re.compile(r"(.*[\s/])?(ipfw|dnctl|pfctl)\s.*|dummynet(-anchor)?\s.*")
@@ -131,7 +131,7 @@ def _rate(words: Words) -> dict[str, Any]:
     rest = unit[len(prefix) :]
     is_bytes = rest.startswith("by") or (rest.startswith("B") and not rest.startswith("Bi"))
     bps = number * _BITS[prefix] * (8 if is_bytes else 1)
-    return {"rate": Rate(0, 0).written(bps) if bps else DEVICE}  # 0: no limit
+    return {"rate": units.rate_text(bps) if bps else DEVICE}  # 0: no limit
 
 
 def _delay(words: Words) -> dict[str, Any]:

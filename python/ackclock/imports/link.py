@@ -5,7 +5,6 @@ from typing import Any
 
 from ackclock.base import units
 from ackclock.imports.words import Words
-from ackclock.scenario.kinds import Rate
 
 #: Rate of a device of which tc sets none.
 DEVICE = "1gbit"
@@ -30,7 +29,7 @@ class Link:
     framing: dict[str, str | int] = field(default_factory=dict)
 
     def rate(self, bps: int) -> None:
-        self.fields["rate"] = Rate(0, 0).written(bps)
+        self.fields["rate"] = units.rate_text(bps)
         if COUNTED not in self.notes:
             self.notes.append(COUNTED)
 
@@ -61,7 +60,7 @@ def framing_note(rate: str, framing: dict[str, str | int]) -> str:
     if counted in (plain, PACKET_BYTES):
         return ""
     factor = PACKET_BYTES / counted
-    fit = Rate(0, 0).written(1000 * round(units.rate_bps(rate) * factor / 1000))
+    fit = units.rate_text(1000 * round(units.rate_bps(rate) * factor / 1000))
     return (
         f"overheads of packets and cells are left out: {PACKET_BYTES} B count as {counted} B, so "
         f'write rate = "{fit}", {factor:.3f} of it'

@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ackclock.base import units
 from ackclock.imports.link import ETHERNET_BYTES, Link
 from ackclock.imports.words import Words
-from ackclock.scenario.kinds import Rate, Time
 
 #: FQ-CoDel's queues.
 FLOWS = 1024
@@ -41,7 +41,7 @@ def _queue(kind: str, limit: int, *, ecn: bool) -> Callable[[Words, Link], None]
         queue: dict[str, Any] = {"kind": kind, "ecn": ecn}
 
         def time() -> Any:
-            return Time(0, 0).written(words.time_ns())
+            return units.time_text(words.time_ns())
 
         kinds: dict[str, Callable[[], Any]] = dict.fromkeys(("target", "interval", "tupdate"), time)
         kinds |= {"limit": words.integer, "ecn": lambda: True, "noecn": lambda: False}
@@ -89,7 +89,7 @@ def _red(words: Words, link: Link) -> None:
     queue |= {word: True for word in ("ecn", "adaptive") if word in given}
     if not link.below:
         idle_ns = 8 * 10**9 * packet // (given.get("bandwidth") or 10**7)
-        queue |= {"idle_packet": Time(0, 0).written(idle_ns)}
+        queue |= {"idle_packet": units.time_text(idle_ns)}
     link.fields |= {"queue": queue, "buffer": f"{limit}B"}
 
 
@@ -126,11 +126,11 @@ def _fq(words: Words, link: Link) -> None:
             case "quantum" | "initial_quantum":
                 queue[word] = f"{value}B"
             case "ce_threshold":
-                queue[word] = Time(0, 0).written(value)
+                queue[word] = units.time_text(value)
             case "pacing":
                 link.notes.append("fq paces the host's own flows: write pacing = true")
             case "maxrate":
-                limit = Rate(0, 0).written(value)
+                limit = units.rate_text(value)
                 link.notes.append(
                     f"fq holds each flow at {limit} with headers: write max_pacing_rate in [[flow]]"
                 )
@@ -204,8 +204,8 @@ def _cake(words: Words, link: Link) -> None:
                 left_out.append(_cake_framing(word, words, link.framing))
             case _ if not _CAKE_QUEUES.fullmatch(word):
                 raise words.no_counterpart(f"cake's {word}", "leave it out")
-    queue |= {"interval": Time(0, 0).written(rtt_ns)}
-    queue |= {"target": Time(0, 0).written(max(rtt_ns // 20, 10_000))}
+    queue |= {"interval": units.time_text(rtt_ns)}
+    queue |= {"target": units.time_text(max(rtt_ns // 20, 10_000))}
     link.fields |= {"queue": queue, "buffer": "10240packets"}
     if left_out:
         link.notes.append(f"left out, without counterpart: cake's {', '.join(left_out)}")

@@ -7,11 +7,11 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+from ackclock.base import units
 from ackclock.base.errors import AckclockError
 from ackclock.imports.link import DEVICE, SIZES, Link, framing_note, framing_of
 from ackclock.imports.queues import QUEUES, options
 from ackclock.imports.words import Words
-from ackclock.scenario.kinds import Rate, Time
 
 #: Whether a command is one of tc.
 IS = re.compile(r"(?<!\S)(\S*/)?tc (-\S+ )*(qdisc|class|filter)\b")
@@ -212,7 +212,7 @@ def _police(words: Words, link: Link) -> None:
     while words:
         word = words.next()
         if word == "rate":
-            policer["rate"] = Rate(0, 0).written(words.rate_bps())
+            policer["rate"] = units.rate_text(words.rate_bps())
         elif word in ("burst", "buffer", "maxburst"):
             policer["burst"] = f"{words.bytes()}B"
         elif word in SIZES:
@@ -318,7 +318,7 @@ def _netem(words: Words, link: Link) -> None:
 
 
 def _delay(words: Words, link: Link) -> None:
-    link.fields["delay"] = Time(0, 0).written(words.time_ns())
+    link.fields["delay"] = units.time_text(words.time_ns())
     _jitter(words, link.fields)
 
 
@@ -356,7 +356,7 @@ def _jitter(words: Words, fields: dict[str, Any]) -> None:
         return
     words.left.insert(0, number)
     if by_ns := words.time_ns():
-        fields["delay_jitter"] = {"by": Time(0, 0).written(by_ns)}
+        fields["delay_jitter"] = {"by": units.time_text(by_ns)}
     _no_correlation(words, "delay")
 
 

@@ -100,7 +100,7 @@ class Offered:
         if (real := os.path.realpath(path)) not in self._names:
             name = Path(real).name
             if key == "trace":
-                times = snapshot.trace(path)
+                times = snapshot.current().trace(path)
                 content = ("\n".join(map(str, times)) + "\n").encode()
                 name = f"{name.removesuffix('.trace')}.trace"
             else:

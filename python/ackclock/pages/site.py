@@ -14,8 +14,8 @@ from ackclock.estimates.stats import LEAST_REPEATS, Estimate
 from ackclock.figures.claim import Judged, JudgedClaim, JudgedEither, flattened
 from ackclock.figures.experiment import Experiment
 from ackclock.figures.reproduce import Reproduced
-from ackclock.scenario.model import toml
 from ackclock.scenario.scenario import Scenario
+from ackclock.scenario.table import toml
 from ackclock.store.entries import write_csv, write_json, write_parquet
 
 #: More repeats than these are not told apart: nobody makes them.
@@ -265,7 +265,7 @@ def setup_table(experiment: Experiment, scenarios: Sequence[Scenario]) -> html.T
 
 def _flat(scenario: Scenario) -> dict[str, str]:
     """The keys that a scenario sets, as of `--set`, without its seed."""
-    fields = scenario.model_dump(exclude_unset=True, exclude_none=True, by_alias=True)
+    fields = dict(scenario.given)
     found: dict[str, str] = {}
 
     def walk(prefix: str, value: Any) -> None:

@@ -21,8 +21,7 @@ def elsewhere(scenario: Scenario, *drawn_by: object) -> Scenario:
     link = scenario.bottleneck
     steps = [{"time": each.time, "rate": _rate(each.rate, rate)} for each in link.rate_at or ()]
     flows = [
-        flow.model_copy(update={"rtt": _time(flow.rtt, rtt)}) if flow.rtt else flow
-        for flow in scenario.flows
+        flow.replace(rtt=_time(flow.rtt, rtt)) if flow.rtt else flow for flow in scenario.flows
     ]
     return scenario.replace(
         bottleneck={"rate": _rate(link.rate, rate)} | ({"rate_at": steps} if steps else {}),

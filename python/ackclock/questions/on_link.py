@@ -227,12 +227,12 @@ def beside(scenario: Scenario, name: str) -> Scenario:
     """The algorithm in the first table of flows, beside the others, or beside one CUBIC flow."""
     first, *others = scenario.flows
     if all(flow.stack == "udp" for flow in others):
-        others = [_with(first, OTHER).model_copy(update={"count": 1}), *others]
+        others = [_with(first, OTHER).replace(count=1), *others]
     return scenario.replace(flows=(_with(first, name), *others))
 
 
 def _with(flow: Flow, name: str) -> Flow:
-    return flow if flow.stack == "udp" else flow.model_copy(update={"algorithm": name})
+    return flow if flow.stack == "udp" else flow.replace(algorithm=name)
 
 
 def _shown(of: Estimate, digits: int) -> str:
@@ -245,8 +245,8 @@ def _spread(scenario: Scenario) -> Scenario:
     return scenario.replace(
         flows=tuple(
             flow
-            if "start_spread" in flow.model_fields_set
-            else flow.model_copy(update={"start_spread": flow.rtt or scenario.rtt})
+            if "start_spread" in flow.given
+            else flow.replace(start_spread=flow.rtt or scenario.rtt)
             for flow in scenario.flows
         )
     )

@@ -324,7 +324,7 @@ def result_of(
         "packets": raw["packets"],
         "wall_time_s": raw["wall_time_s"],
         **{key: raw[key] for key in raw.keys() & {"cpu_time_s"}},  # only the simulator knows it
-        "scenario": scenario.model_dump(exclude_unset=True, by_alias=True),
+        "scenario": dict(scenario.given),
         "resolved": _parse(resolved),
         "algorithms": algorithms,
     }

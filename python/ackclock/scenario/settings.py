@@ -6,18 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ackclock.base.errors import AckclockError
-from ackclock.scenario.keys import ScenarioKeys
-from ackclock.scenario.model import tagged, toml
+from ackclock.scenario.table import toml
 
 #: What names an algorithm: "cubic@ha2008:beta=0.7".
 _SPEC = re.compile(r"([^@:]*)(@?)([^:]*):?(.*)", re.DOTALL)
 #: A table of a scenario of which there may be many, by either name.
-MANY = tuple(
-    name
-    for plural, field in ScenarioKeys.model_fields.items()
-    if field.serialization_alias
-    for name in (field.serialization_alias, plural)
-)
+MANY = ("link", "links", "flow", "flows", "session", "sessions")
 
 
 def assign(fields: dict[str, Any], settings: Sequence[str]) -> None:
@@ -120,7 +114,8 @@ def _tables(fields: dict[str, Any], path: list[str], key: str) -> Sequence[dict[
 def _inner(table: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
     """The table in a table; raises `ValueError` if something else is there."""
     for name in path:
-        table[name] = tagged(table.get(name) or {})
+        value = table.get(name) or {}
+        table[name] = {"kind": value} if isinstance(value, str) else value
         if not isinstance(table[name], dict):
             raise ValueError(f"{name} is {toml(table[name])} here; set all of {name}")  # noqa: TRY004
         table = table[name]

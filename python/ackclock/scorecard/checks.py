@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 from ackclock.base.errors import AckclockError
 from ackclock.draw import html
 from ackclock.questions.card import Question
-from ackclock.scenario.model import nearest
+from ackclock.scenario.table import nearest
 from ackclock.scorecard.evaluated import Evaluated
 from ackclock.scorecard.page import cell
 

@@ -13,13 +13,14 @@ from typing import Any
 
 from ackclock.base import units
 from ackclock.base.errors import AckclockError
-from ackclock.scenario.kinds import Fraction
-from ackclock.scenario.model import kinds_of, toml
+from ackclock.scenario.table import kinds_of, toml
 
 #: Digits of a value between the ends of a range: in a grid, in a hypercube.
 DIGITS, SAMPLE_DIGITS = 4, 6
 #: Decimals of a parameter of an algorithm; and of a number, if its key does not allow fewer.
 PARAMETER_DECIMALS, DECIMALS = 3, 9
+#: Decimals of the kinds of fractions.
+FRACTIONS = {"Thousandths": 3, "Millionths": 6, "Billionths": 9}
 #: Most values of an axis, and most points of a sweep.
 MOST_VALUES, MOST_POINTS = 10_000, 1_000_000
 #: The ends of a range are below this, and a logarithmic one begins at `LEAST_END` or above.
@@ -248,4 +249,4 @@ def _decimals(key: str) -> int:
     if ":" in key:
         return PARAMETER_DECIMALS
     kinds = kinds_of(key.rpartition(".")[2])
-    return min((kind.decimals for kind in kinds if isinstance(kind, Fraction)), default=DECIMALS)
+    return min((FRACTIONS[kind] for kind in kinds if kind in FRACTIONS), default=DECIMALS)

@@ -22,8 +22,8 @@ from ackclock.base import units
 from ackclock.base.errors import AckclockError
 from ackclock.results import measures, metrics
 from ackclock.results.result import Result
-from ackclock.scenario.model import nearest
 from ackclock.scenario.scenario import Scenario
+from ackclock.scenario.table import nearest
 from ackclock.store.made_by import source_hash
 
 #: What a run is in numbers: column → value. None: the run does not tell.

@@ -20,9 +20,9 @@ from ackclock.hosts.shard import WHOLE, Shard
 from ackclock.hosts.threads import LOCAL, Executor
 from ackclock.hosts.work import CACHE, check_writable
 from ackclock.scenario import snapshot, toml_file
-from ackclock.scenario.model import nearest, toml
 from ackclock.scenario.scenario import Scenario, check_is_scenario
 from ackclock.scenario.snapshot import key_of
+from ackclock.scenario.table import nearest, toml
 from ackclock.store.rows import KeptRows, Row
 from ackclock.sweeps import axes
 from ackclock.sweeps.axes import Axis, Point
@@ -465,7 +465,7 @@ class Runs(Sequence[Scenario]):
         point, seed = self.pairs[at]
         if self._last[0] != point:
             self._last = point, self._at(point)
-        return self._last[1].model_copy(update={"seed": seed})  # it is checked: 100 us less
+        return self._last[1].replace(seed=seed)
 
     def chosen(self, numbers: Sequence[int]) -> "Runs":
         """Only the runs of these numbers."""

@@ -215,7 +215,7 @@ def _slow(column: Column, rates: tuple[int, ...] = RATES_MBPS) -> list[Part]:
 def _today(rate_mbps: int) -> Scenario:
     """On hosts of today, for the paper's least duration."""
     of = testbed.scenario(rate_mbps, [CUBIC] * 2, [RTT_MS] * 2)
-    pipe = of.bottleneck.model_copy(update={"tick": "0s"})
+    pipe = of.bottleneck.replace(tick="0s")
     return of.replace(profile="linux-6", tso=None, jitter="0s", bottleneck=pipe)
 
 

@@ -17,7 +17,7 @@ _BUFFERS = {"1bdp": "BDP of 160 ms", "2packets": "2 packets, the BDP of 16 ms ro
 def _today(buffer: str) -> Scenario:
     """Algorithm 1's text, on a path as today's Linux can make it."""
     of = testbed.scenario(1, [testbed.TEXT] * 2, starved.RTTS_MS, starts_s=(0, 0), buffer=buffer)
-    pipe = of.bottleneck.model_copy(update={"tick": "0s"})
+    pipe = of.bottleneck.replace(tick="0s")
     return of.replace(profile="linux-6", tso=None, bottleneck=pipe)
 
 
