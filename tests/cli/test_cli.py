@@ -31,7 +31,10 @@ from common import ACKCLOCK, ROOT
     ],
 )
 def test_a_command_imports_what_it_needs(scenario, command, needs, most):
-    """Each of these packages takes 0.05 to 0.2 s of processor time to import."""
+    """Each of these packages takes 0.05 to 0.2 s of processor time to import.
+
+    typer imports pydantic where a command has options.
+    """
     slow = {"pydantic", "polars", "numpy", "matplotlib", "ray"}
     code = f"""
 import sys
