@@ -1,5 +1,6 @@
 """Runs: the tables, saving and loading, repeatability, sweeps that resume."""
 
+import dataclasses
 import errno
 import json
 import os
@@ -176,6 +177,18 @@ def test_loading_what_is_no_result(tmp_path):
     (tmp_path / "manifest.json").write_text("{")
     with pytest.raises(AckclockError, match="not a result"):
         Result.load(tmp_path)
+
+
+def test_a_result_of_another_version_is_named_as_such(small, tmp_path):
+    """Its tables have other columns, and it is whole: its version is what is wrong."""
+    old = run(small)
+    old.manifest["ackclock"] = "0.0.9+1234"
+    old = dataclasses.replace(old, flows=old.flows.drop("recoveries"))
+    old.save(tmp_path / "old")
+    with pytest.raises(
+        AckclockError, match=r"ackclock 0\.0\.9\+1234 wrote it, and this is .*again"
+    ):
+        Result.load(tmp_path / "old")
 
 
 def hashes(scenarios, threads):

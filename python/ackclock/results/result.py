@@ -185,7 +185,17 @@ class Result:
 
 
 def _check(manifest: dict[str, Any], frames: dict[str, pl.DataFrame]) -> None:
-    """Raises `ValueError` for what no run has written."""
+    """Raises `ValueError` for what no run of this version has written."""
+    try:
+        _check_shape(manifest, frames)
+    except ValueError as error:
+        wrote, own = manifest.get("ackclock"), _core.engine_version()
+        if not isinstance(wrote, str) or wrote == own:
+            raise
+        raise ValueError(f"ackclock {wrote} wrote it, and this is {own}; run it again") from error
+
+
+def _check_shape(manifest: dict[str, Any], frames: dict[str, pl.DataFrame]) -> None:
     wrong = next(_misfits(manifest, SHAPE), None)
     if wrong is None:
         resolved = manifest["resolved"]
