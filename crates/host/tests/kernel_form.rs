@@ -222,8 +222,7 @@ static void my_event(struct sock *sk, enum tcp_ca_event ev)
                  <net/no_such.h> (FILE:8), tcp_write_queue_head (FILE:11), \
                  no_such_member of struct tcp_sock (FILE:12), NO_SUCH_CONSTANT (FILE:12); ";
     assert!(message.starts_with(start), "{message}");
-    let end =
-        "; add --on vlinux, where Linux itself compiles it, leave it out of the file, or out \
+    let end = "; add --on vlinux, which has Linux's own headers, leave it out of the file, or out \
                with #ifdef";
     assert!(message.ends_with(end), "{message}");
     assert_eq!(message.lines().count(), 1);

@@ -173,7 +173,7 @@ impl Job<'_> {
         let (nobody, instead) = match is_kernels && names.iter().all(is_linux) {
             true => (
                 "the simulator does not serve",
-                "add --on vlinux, where Linux itself compiles it, ",
+                "add --on vlinux, which has Linux's own headers, ",
             ),
             false => ("no host of ackclock serves", ""),
         };
