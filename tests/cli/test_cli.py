@@ -129,6 +129,21 @@ def test_a_new_algorithm_runs_at_once(ackclock, scenario, tmp_path):
     assert "mine  standard TCP" in ackclock("list", "./mine.c").stdout
 
 
+def test_a_full_new_algorithm_keeps_its_queue_short(ackclock, tmp_path):
+    """It stops growing at `target`, 10 ms; one flow on 1 BDP of 40 ms would fill the queue."""
+    assert ackclock("new", "mine", "--full").returncode == 0
+    link = '[bottleneck]\nrate = "20mbit"\nbuffer = "1bdp"\n'
+    (tmp_path / "s.toml").write_text(
+        f'duration = "20s"\nrtt = "40ms"\n{link}[[flow]]\nalgorithm = "./mine.c"\n'
+    )
+    for spec, low_ms, high_ms in (("./mine.c", 5, 15), ("reno", 15, 41)):
+        done = ackclock("run", "s.toml", "--algorithm", spec, "-o", f"out/{spec[2:]}")
+        assert done.returncode == 0, done.stderr
+        samples = Result.load(tmp_path / f"out/{spec[2:]}").samples
+        late = samples.filter(samples["time_us"] > 5_000_000)
+        assert low_ms < late["srtt_us"].mean() / 1e3 - 40 < high_ms
+
+
 def test_examples_that_are_there(ackclock, tmp_path):
     """In a clone they are, and the first command of docs/start.md goes on."""
     assert ackclock("examples").stdout == "written: examples\n"

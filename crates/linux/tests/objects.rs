@@ -34,8 +34,11 @@ fn every_algorithm_is_a_struct_ops_object() {
     let clangs = clangs();
     let root = Path::new(ALGORITHMS).join("..");
     let mut algorithms = Algorithm::all().to_vec();
-    let skeleton = root.join("examples/my_cc.c"); // what `ackclock new` writes
-    algorithms.push(Algorithm::compile(&skeleton).unwrap());
+    for skeleton in ["my_cc.c", "my_cc_full.c"] {
+        // What `ackclock new` writes.
+        let path = root.join("examples").join(skeleton);
+        algorithms.push(Algorithm::compile(&path).unwrap());
+    }
     let builds = clangs
         .iter()
         .flat_map(|clang| algorithms.iter().map(move |one| (clang, one)));

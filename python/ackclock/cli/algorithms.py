@@ -36,6 +36,9 @@ def new_command(
         str,
         typer.Argument(help="Name of the algorithm: a-z, 0-9 and _, at most 15.", metavar="NAME"),
     ],
+    full: Annotated[
+        bool, typer.Option("--full", help="With private state, init and samples of the RTT.")
+    ] = False,
 ) -> None:
     """Write NAME.c, an algorithm to start from, here.
 
@@ -45,7 +48,7 @@ def new_command(
     from ackclock.scenario import skeleton  # noqa: PLC0415 (only this command needs it)
 
     with one_line_errors():
-        out.print(f"written: {skeleton.write(name)}")
+        out.print(f"written: {skeleton.write(name, full=full)}")
 
 
 @app.command("examples", rich_help_panel=SCENARIOS)

@@ -23,10 +23,10 @@ CONTRACT = {
 }  # fmt: skip
 
 
-def write(name: str, directory: Path = Path()) -> Path:
+def write(name: str, directory: Path = Path(), *, full: bool = False) -> Path:
     """Writes NAME.c, which is `examples/my_cc.c` under that name; returns its path.
 
-    The name may be said with its ".c".
+    The name may be said with its ".c". `full`: `examples/my_cc_full.c`, with private state.
 
     Raises `AckclockError` if the name is not valid, or the file exists or cannot be written.
     """
@@ -36,7 +36,7 @@ def write(name: str, directory: Path = Path()) -> Path:
     try:
         with path.open("x", encoding="utf-8") as file:
             try:
-                file.write(text().replace("my_cc", name))
+                file.write(text(full=full).replace("my_cc", name))
                 file.flush()
             except OSError:
                 path.unlink()
@@ -48,9 +48,9 @@ def write(name: str, directory: Path = Path()) -> Path:
     return path
 
 
-def text() -> str:
-    """`examples/my_cc.c`."""
-    return dict(_core.examples())["my_cc.c"]
+def text(*, full: bool = False) -> str:
+    """`examples/my_cc.c`, or `examples/my_cc_full.c`."""
+    return dict(_core.examples())["my_cc_full.c" if full else "my_cc.c"]
 
 
 def source(name: str) -> str:
