@@ -60,13 +60,13 @@ def built(series):
 
 @pytest.fixture(scope="session")
 def machine():
-    """The virtual Linux that `ackclock vlinux build` builds."""
+    """The virtual Linux that `ackclock linux build` builds."""
     return built("6.12")
 
 
 @pytest.fixture(scope="session")
 def newer():
-    """That of `ackclock vlinux build --series 7.3`."""
+    """That of `ackclock linux build --series 7.3`."""
     return built("7.3")
 
 

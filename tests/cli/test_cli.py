@@ -64,7 +64,7 @@ def test_each_command_is_in_the_module_that_is_imported_for_it():
         modules.setdefault(command.callback.__module__.removeprefix("ackclock.cli."), []).append(
             command.name
         )
-    for group in app.registered_groups:  # `vlinux build`
+    for group in app.registered_groups:  # `linux build`
         first = group.typer_instance.registered_commands[0]
         module = first.callback.__module__.removeprefix("ackclock.cli.")
         modules.setdefault(module, []).append(group.name)
@@ -79,7 +79,7 @@ def test_on_is_one_option():
     }
     one = {name for name, annotation in named.items() if annotation is On}
     assert one == {"attack", "conform", "evaluate", "reproduce", "run", "sweep"}
-    assert set(named) - one == {"compare", "diverge"}, "they take Linux alone"
+    assert set(named) - one == {"compare"}, "it takes Linux alone"
 
 
 def test_run(ackclock, scenario, tmp_path):
@@ -485,3 +485,12 @@ def test_flows_that_start_in_the_same_nanosecond_are_told(ackclock, tmp_path):
     spread = ackclock("run", "two.toml", "--set", "flow.start_spread=1s")
     assert "nanosecond" not in spread.stdout
     assert spread.returncode == 0
+
+
+@pytest.mark.parametrize(("old", "now"), main.RENAMED.items())
+def test_an_old_name_works_and_says_the_new_one(ackclock, old, now):
+    done = ackclock(old, "--help")
+    assert done.stdout == ackclock(*now, "--help").stdout
+    assert done.stderr == f"`ackclock {old}` is now `ackclock {' '.join(now)}`\n"
+    assert f"\n  {old} " not in ackclock("--help").stdout
+    assert "is now" not in ackclock(old, "nix", "--json").stderr

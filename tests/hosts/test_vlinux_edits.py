@@ -177,7 +177,7 @@ def test_the_way_back_is_a_source_that_is_known(debian, series):
     assert said[2] == f"unpacking {place}"
     with pytest.raises(AckclockError, match=re.escape(refused)) as caught:  # the user's own
         build.build(say=say, source=newest)
-    works = "ackclock vlinux build or ackclock vlinux build --series 7.3"
+    works = "ackclock linux build or ackclock linux build --series 7.3"
     assert str(caught.value).endswith(f"; one that works: type {works}")
 
 
@@ -191,7 +191,7 @@ def test_without_it_the_error_says_which_it_is(debian, series, monkeypatch):
     assert str(caught.value) == (
         f"our changes fit Linux 1.2-3: series {series}: without apt-get it cannot be downloaded; "
         f"give its source: --source linux-{series}.tar.xz; if you have its {archive} "
-        f"(sha256 {sources._sha256(known)}), type: ackclock vlinux build --source {archive}"
+        f"(sha256 {sources._sha256(known)}), type: ackclock linux build --source {archive}"
     )
 
 

@@ -109,7 +109,7 @@ def test_an_algorithm_that_linux_lacks_is_refused_by_name():
 
 def test_without_a_build_it_says_what_to_type(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with pytest.raises(AckclockError, match="type: ackclock vlinux build"):
+    with pytest.raises(AckclockError, match="type: ackclock linux build"):
         vlinux.run(Scenario(**USUAL))
 
 

@@ -1,4 +1,4 @@
-"""Another Linux than 6.12 in virtual time: `ackclock vlinux build --series 7.3`."""
+"""Another Linux than 6.12 in virtual time: `ackclock linux build --series 7.3`."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`ackclock explain`: what a capture says is what the simulator's tables say of the same run."""
+"""`ackclock capture explain`: a capture says what the simulator's tables say of the run."""
 
 import json
 import shutil
@@ -120,7 +120,7 @@ def test_a_window_of_an_algorithm_is_not_flat(algorithm, tmp_path):
 def test_the_command_tells_of_a_send_buffer(tmp_path, ackclock):
     path = tmp_path / "run.pcapng"
     run(scenario({"algorithm": "cubic", "send_buffer": "30kB"}), pcapng=Pcapng(path))
-    said = ackclock("explain", path).stdout
+    said = ackclock("capture", "explain", path).stdout
     assert "10.0.0.1:32768: as much data stays in flight, and nothing is lost" in said
 
 
@@ -135,18 +135,18 @@ def test_where_the_data_arrives_the_sender_is_not_seen(tmp_path):
 def test_the_command(tmp_path, ackclock):
     path = tmp_path / "run.pcapng"
     run(scenario({"algorithm": "cubic"}), pcapng=Pcapng(path, at="both"))
-    done = ackclock("explain", path)
+    done = ackclock("capture", "explain", path)
     assert done.returncode == 1
     assert "at two interfaces; keep one: tshark -r" in done.stderr
     one = tmp_path / "one.pcap"
     words = ["-Y", "frame.interface_id == 0", "-F", "pcap", "-w", one]
     subprocess.run(["tshark", "-r", path, *words], check=True, capture_output=True)
-    (told,) = json.loads(ackclock("explain", one, "--json").stdout)
+    (told,) = json.loads(ackclock("capture", "explain", one, "--json").stdout)
     assert (told["from"], told["limit"]) == ("10.0.0.1:32768", "cwnd")
-    assert "cwnd" in ackclock("explain", one).stdout
-    assert "`ackclock explain" in ackclock("plot", one).stderr
+    assert "cwnd" in ackclock("capture", "explain", one).stdout
+    assert "`ackclock capture explain" in ackclock("plot", one).stderr
     (tmp_path / "text.pcap").write_text("no capture")
-    assert "isn't a capture file" in ackclock("explain", tmp_path / "text.pcap").stderr
+    assert "isn't a capture file" in ackclock("capture", "explain", tmp_path / "text.pcap").stderr
     with pytest.raises(AckclockError, match="no such file"):
         explain(tmp_path / "none.pcap")
 

@@ -274,7 +274,7 @@ def test_a_log_is_drawn(tmp_path, ackclock):
 
 
 def test_what_takes_no_log(ackclock):
-    done = ackclock("explain", Path(__file__).with_name("aioquic.qlog"))
+    done = ackclock("capture", "explain", Path(__file__).with_name("aioquic.qlog"))
     assert done.returncode == 1
     assert "aioquic.qlog CASE` judges" in done.stderr
     assert done.stderr.count("\n") == 1

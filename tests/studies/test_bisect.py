@@ -66,7 +66,7 @@ def test_what_is_no_tree_or_no_commit_is_refused(tmp_path, monkeypatch):
         bisect.Commits(tree, "main", "nowhere")
     with pytest.raises(AckclockError, match="the bad one does not come after the good one"):
         bisect.Commits(tree, "main", "main")
-    with pytest.raises(AckclockError, match=r"type: ackclock vlinux build$"):
+    with pytest.raises(AckclockError, match=r"type: ackclock linux build$"):
         bisect.Series("6.12", "7.3")
     with pytest.raises(AckclockError, match=r"series six: write a version"):
         bisect.Series("six", "7.3")
@@ -112,7 +112,7 @@ def test_the_commit_that_changes_cubic(machine, ackclock, tmp_path):
         git(tree, "commit", "-q", "-a", "-m", f"Change {number}")
     files = {path for path in Path(tree, ".git").rglob("*") if path.is_file()}
     (tmp_path / "s.toml").write_text(SHORT.to_toml(), encoding="utf-8")
-    command = ("bisect", "s.toml", "--tree", tree, "--good", "main~5", "--bad", "main")
+    command = ("linux", "bisect", "s.toml", "--tree", tree, "--good", "main~5", "--bad", "main")
     done = ackclock(*command)
     assert "the first that differs: " in done.stdout, done.stderr
     assert done.stdout.split("the first that differs: ")[1].split()[1:] == ["Change", "3"]

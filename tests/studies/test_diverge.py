@@ -102,11 +102,13 @@ def test_a_side_that_sends_no_more(ours):
 
 def test_refusals_are_one_line(ackclock, tmp_path):
     (tmp_path / "s.toml").write_text(SHORT.to_toml(), encoding="utf-8")
-    refused(ackclock("diverge", "s.toml", "--on", "vlinux", "--on", "vlinux:7.3"), "give one")
-    refused(ackclock("diverge", "s.toml", "--on", "kernel"), "write --on vlinux")
-    refused(ackclock("diverge", "s.toml", "--on", "vlinux:5.4"), "6.12 or newer")
+    refused(
+        ackclock("linux", "diverge", "s.toml", "--on", "vlinux", "--on", "vlinux:7.3"), "give one"
+    )
+    refused(ackclock("linux", "diverge", "s.toml", "--on", "kernel"), "write --on vlinux")
+    refused(ackclock("linux", "diverge", "s.toml", "--on", "vlinux:5.4"), "6.12 or newer")
     no_build = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
-    refused(ackclock("diverge", "s.toml", env=no_build), "type: ackclock vlinux build")
+    refused(ackclock("linux", "diverge", "s.toml", env=no_build), "type: ackclock linux build")
 
 
 @pytest.mark.slow
@@ -114,7 +116,7 @@ def test_refusals_are_one_line(ackclock, tmp_path):
 def test_beside_linux(ackclock, tmp_path, ours):
     """Equal to the FIN; and the first loss of a queue that is a packet shorter."""
     (tmp_path / "s.toml").write_text(SHORT.to_toml(), encoding="utf-8")
-    done = ackclock("diverge", "s.toml", "-o", "out", "--json")
+    done = ackclock("linux", "diverge", "s.toml", "-o", "out", "--json")
     told = json.loads(done.stdout)
     assert told["equal"], done.stdout
     packets = pl.read_parquet(tmp_path / "out" / "packets.parquet")

@@ -431,7 +431,7 @@ table! {
 }
 
 table! {
-    /// `ackclock diverge` writes this table: one row per packet that a sender sends or gets, with the
+    /// `ackclock linux diverge` writes this table: one row per packet that a sender sends or gets, with the
     /// sender's state just before. Sequence numbers count bytes from the first of the connection.
     PacketTable / PacketRow = "packets" {
         /// When it leaves, or arrives.

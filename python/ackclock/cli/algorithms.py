@@ -238,8 +238,8 @@ def _load(directory: Path) -> "Result":
 
     if directory.is_file() and directory.suffix in (".pcap", ".pcapng"):
         raise AckclockError(
-            f"{directory}: a capture shows no window to draw; `ackclock explain {directory}` tells "
-            "what it shows"
+            f"{directory}: a capture shows no window to draw; "
+            f"`ackclock capture explain {directory}` tells what it shows"
         )
     if _is_qlog(directory):
         from ackclock.results.qlog_reader import as_result  # noqa: PLC0415 (only this needs it)

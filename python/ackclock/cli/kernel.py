@@ -1,4 +1,4 @@
-"""The commands of `ackclock` for Linux: deploy, status, undeploy, doctor, diverge, vlinux."""
+"""The commands of `ackclock` for Linux: deploy, status, undeploy, doctor, linux."""
 
 import sys
 from collections.abc import Iterator
@@ -36,6 +36,9 @@ from ackclock.cli.console import (
 INTERRUPTED = "`ackclock status` shows what is registered"
 
 PANEL = "The kernel"
+
+linux = Commands(help="Linux in virtual time: build it, find where a run on it differs.")
+app.add_typer(linux, name="linux", rich_help_panel=PANEL)
 
 
 def _tell(text: str) -> None:
@@ -208,7 +211,7 @@ def doctor_command() -> None:
         raise typer.Exit(1)
 
 
-@app.command("diverge", rich_help_panel=PANEL)
+@linux.command("diverge")
 def diverge_command(
     scenario: Annotated[Path, typer.Argument(help="A scenario file (TOML).", metavar="SCENARIO")],
     output: Output = None,
@@ -227,8 +230,8 @@ def diverge_command(
     """Find the first packet that differs between the simulator and Linux in virtual time.
 
     Examples:
-        ackclock diverge examples/two_cubic.toml --on vlinux
-        ackclock diverge examples/two_cubic.toml --on vlinux:7.3 -o out/diverge
+        ackclock linux diverge examples/two_cubic.toml --on vlinux
+        ackclock linux diverge examples/two_cubic.toml --on vlinux:7.3 -o out/diverge
 
     Shows what each sender knew then: its window, what is in flight, its timer and the SACK
     blocks. Both run without jitter. The output directory gets the packets of both sides
@@ -260,7 +263,7 @@ def diverge_command(
             out.print(f"written to {output}")
 
 
-@app.command("bisect", rich_help_panel=PANEL)
+@linux.command("bisect")
 def bisect_command(
     scenario: Annotated[Path, typer.Argument(help="A scenario file (TOML).", metavar="SCENARIO")],
     good: Annotated[str, typer.Option(help="A series, or a commit of the tree.", metavar="A")],
@@ -275,8 +278,8 @@ def bisect_command(
     """Find the first kernel whose run of a scenario differs, in virtual time.
 
     Examples:
-        ackclock bisect examples/two_cubic.toml --algorithm kernel:cubic --good 6.12 --bad 7.3
-        ackclock bisect s.toml --algorithm kernel:cubic --tree ~/linux --good v6.12 --bad HEAD
+        ackclock linux bisect examples/two_cubic.toml --algorithm kernel:cubic --good 6.12 --bad 7.3
+        ackclock linux bisect s.toml --algorithm kernel:cubic --tree ~/linux --good v6.12 --bad HEAD
 
     One run of each kernel is proof. `kernel:NAME` is the kernel's own algorithm; other names are
     files of ackclock. Of a tree it builds each kernel with what the last one left, in
@@ -299,16 +302,7 @@ def bisect_command(
         out.print(f"the first that differs: {found.first}")
 
 
-vlinux = Commands(help="Linux in virtual time: build it once, then run scenarios `--on vlinux`.")
-app.add_typer(vlinux, name="vlinux", rich_help_panel=PANEL)
-
-
-@vlinux.callback()
-def _group() -> None:
-    """Linux in virtual time: build it once, then run scenarios `--on vlinux`."""
-
-
-@vlinux.command("build")
+@linux.command("build")
 def build_command(
     series: Annotated[
         str | None,
@@ -322,8 +316,8 @@ def build_command(
     """Build the virtual Linux from Debian's kernel source: once, 5 minutes of a processor.
 
     Examples:
-        ackclock vlinux build && ackclock run examples/two_cubic.toml --on vlinux
-        ackclock vlinux build --series 7.3 && ackclock run examples/two_cubic.toml --on vlinux:7.3
+        ackclock linux build && ackclock run examples/two_cubic.toml --on vlinux
+        ackclock linux build --series 7.3 && ackclock run examples/two_cubic.toml --on vlinux:7.3
 
     As root on Debian it installs the packages that it needs, but no kernel of backports. What it
     builds is kept in ~/.cache/ackclock/vlinux, 400 MB (docs/vlinux.md).
@@ -339,12 +333,12 @@ def build_command(
         out.print(f"built: {built.directory}")
 
 
-@vlinux.command("list")
+@linux.command("list")
 def list_command() -> None:
     """List the virtual Linuxes that are built.
 
     Example:
-        ackclock vlinux list
+        ackclock linux list
     """
     from ackclock.hosts.vlinux import build  # noqa: PLC0415 (only this command needs it)
     from ackclock.hosts.vlinux.sources import SERIES  # noqa: PLC0415
@@ -352,7 +346,7 @@ def list_command() -> None:
     with one_line_errors():
         every = build.every()
         if not every:
-            out.print("none is built; type: ackclock vlinux build")
+            out.print("none is built; type: ackclock linux build")
             return
         table = new_table("--on", "Linux", "directory")
         for built in every:

@@ -23,8 +23,16 @@ MODULES = {
     "evaluate": ("evaluate", "attack"),
     "explore": ("explore", "mcp"),
     "papers": ("reproduce", "claims", "report"),
-    "watch": ("watch", "shell", "explain"),
-    "kernel": ("deploy", "undeploy", "status", "doctor", "diverge", "bisect", "vlinux"),
+    "watch": ("watch", "shell", "capture"),
+    "kernel": ("deploy", "undeploy", "status", "doctor", "linux"),
+}
+
+#: Command of the version before → its words now; it still works.
+RENAMED = {
+    "vlinux": ("linux",),
+    "diverge": ("linux", "diverge"),
+    "bisect": ("linux", "bisect"),
+    "explain": ("capture", "explain"),
 }
 
 #: What a shell says of a command whose reader has gone (`| head`): 128 and the number of SIGPIPE.
@@ -51,14 +59,13 @@ def main() -> None:
 
         from ackclock.cli.console import app, err, not_printed  # noqa: PLC0415
 
-        own = [
-            module for module, names in MODULES.items() if sys.argv[1:2] and sys.argv[1] in names
-        ]
+        words = _words()
+        own = [module for module, names in MODULES.items() if words[0] in names]
         for module in own or MODULES:
             importlib.import_module(f"ackclock.cli.{module}")  # adds its commands to `app`
 
         try:
-            code = app(sys.argv[1:] or ["--help"], prog_name="ackclock", standalone_mode=False)
+            code = app(words, prog_name="ackclock", standalone_mode=False)
             sys.stdout.flush()
         except TyperException as error:
             err.print(f"error: {_usage(error)}")
@@ -114,6 +121,16 @@ def _open_streams() -> None:
     encoding = sys.stderr.encoding if sys.stderr else "utf-8"
     raw = os.fdopen(2, "wb", buffering=0, closefd=False)
     sys.stderr = _Stderr(raw, encoding, "backslashreplace", write_through=True)
+
+
+def _words() -> list[str]:
+    """The command line, with the names of now."""
+    first, *rest = sys.argv[1:] or ["--help"]
+    if first not in RENAMED:
+        return [first, *rest]
+    if "--json" not in rest:
+        print(f"`ackclock {first}` is now `ackclock {' '.join(RENAMED[first])}`", file=sys.stderr)
+    return [*RENAMED[first], *rest]
 
 
 def _usage(error: Exception) -> str:

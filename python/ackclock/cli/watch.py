@@ -1,4 +1,4 @@
-"""The commands for real connections: `ackclock watch`, `shell` and `explain`."""
+"""The commands for real connections: `ackclock watch`, `shell` and `capture explain`."""
 
 import ipaddress
 import json
@@ -17,6 +17,7 @@ from ackclock import AckclockError
 from ackclock.base.directory import Directory
 from ackclock.cli.console import (
     SCENARIOS,
+    Commands,
     Output,
     Settings,
     app,
@@ -323,7 +324,16 @@ def shell_command(
     raise typer.Exit(ran.status if ran.status or valid else INVALID)
 
 
-@app.command("explain", rich_help_panel=SCENARIOS)
+capture_group = Commands()
+app.add_typer(capture_group, name="capture", rich_help_panel=SCENARIOS)
+
+
+@capture_group.callback()
+def _group() -> None:
+    """Captures of packets: tell what limited each sender."""
+
+
+@capture_group.command("explain")
 def explain_command(
     capture: Annotated[
         Path, typer.Argument(help="Capture of packets, pcap or pcapng.", metavar="CAPTURE")
@@ -335,8 +345,8 @@ def explain_command(
     """Tell of each TCP connection in a capture what its sender was limited by.
 
     Examples:
-        ackclock run examples/two_cubic.toml --pcapng out.pcapng && ackclock explain out.pcapng
-        tcpdump -i eth0 -s 96 -w web.pcap tcp port 443; ackclock explain web.pcap
+        ackclock run examples/two_cubic.toml --pcapng o.pcapng && ackclock capture explain o.pcapng
+        tcpdump -i eth0 -s 96 -w web.pcap tcp port 443; ackclock capture explain web.pcap
 
     The capture must be of the sender's host: RTT and bytes in flight are those from the place of
     the capture on. Needs tshark, which reads the file.

@@ -49,7 +49,7 @@ def _declared() -> dict[str, tuple[str, Columns]]:
 
 
 _ALL = _declared()
-#: Those that only some runs have: with `--acks`, and `ackclock diverge`'s.
+#: Those that only some runs have: with `--acks`, and `ackclock linux diverge`'s.
 RARE = ("acks", "packets")
 #: Table of every run → what one row is, and column → (type, meaning). Units end the names.
 TABLES = {name: table for name, table in _ALL.items() if name not in RARE}

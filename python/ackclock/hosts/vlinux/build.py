@@ -130,14 +130,14 @@ def _in_cache() -> Iterator[None]:
     except OSError as error:
         raise AckclockError(
             f"{error.filename or cache_directory()}: {error.strerror}; set XDG_CACHE_HOME to a "
-            "directory of yours with 2 GB of room, and type: ackclock vlinux build"
+            "directory of yours with 2 GB of room, and type: ackclock linux build"
         ) from None
 
 
 def wanted(series: str) -> str:
     """What to type to build a series."""
     other = "" if series == SERIES else f" --series {series}"
-    return f"ackclock vlinux build{other}"
+    return f"ackclock linux build{other}"
 
 
 @_in_cache()

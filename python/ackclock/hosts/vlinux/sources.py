@@ -10,7 +10,7 @@ from pathlib import Path
 from ackclock.base.directory import partial_directory
 from ackclock.base.errors import AckclockError
 
-#: What `--on vlinux` is, and `ackclock vlinux build` builds.
+#: What `--on vlinux` is, and `ackclock linux build` builds.
 SERIES = "6.12"
 #: Where Debian's packages put them.
 INSTALLED = Path("/usr/src")
@@ -97,7 +97,7 @@ def known(series: str, into: Path, say: Callable[[str], None]) -> Path:
         said = str(error)
     raise AckclockError(
         f"our changes fit Linux {version}: {said}; if you have its linux-source-{series}.tar.xz "
-        f"(sha256 {sha256}), type: ackclock vlinux build --source linux-source-{series}.tar.xz"
+        f"(sha256 {sha256}), type: ackclock linux build --source linux-source-{series}.tar.xz"
     )
 
 
