@@ -62,7 +62,7 @@ def deploy_command(
     algorithm: Annotated[str, typer.Argument(help=f"{ALGORITHM}.", metavar="ALGORITHM")],
     param: Annotated[
         list[str] | None,
-        typer.Option(help="Set a parameter. Repeatable.", metavar="PARAMETER=VALUE"),
+        typer.Option(hidden=True, metavar="PARAMETER=VALUE"),  # of the version before
     ] = None,
     name: Annotated[
         str | None,
@@ -83,7 +83,7 @@ def deploy_command(
 
     Examples:
         ackclock deploy cubic_fc
-        ackclock deploy cubic_fc --param f_max=0.6 --name fc06 --default
+        ackclock deploy cubic_fc:f_max=0.6 --name fc06 --default
         ackclock deploy ./my_cc.c && iperf3 -c host -C my_cc
     """
     with one_line_errors(INTERRUPTED):

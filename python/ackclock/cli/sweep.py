@@ -148,13 +148,11 @@ def compare_command(
     ] = None,
     seeds: Annotated[
         int | None,
-        typer.Option(
-            "--seeds",
-            "--repeats",
-            min=1,
-            max=1000,
-            help="Run seeds 1 to N of each (default: 5; with --on: 1).",
-        ),
+        typer.Option(min=1, max=1000, help="Run seeds 1 to N of each (default: 5; with --on: 1)."),
+    ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option(hidden=True, min=1, max=1000),  # of the version before
     ] = None,
     on: Annotated[
         list[str] | None,
@@ -189,6 +187,7 @@ def compare_command(
     """
     from ackclock.cli.run import read_one  # noqa: PLC0415 (a command of its own)
 
+    seeds = seeds or repeats
     with one_line_errors(RESUMES):
         given = read_one(scenario)
         with nullcontext() if output is None else Directory(output) as directory:
