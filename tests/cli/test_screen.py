@@ -121,7 +121,7 @@ COMMANDS = [
     "run examples/codel.toml --seeds 10 --set duration=12s",
     "run examples/web_traffic.toml --set duration=12s",
     "run examples/lost_packets.toml --pcapng out.pcapng",
-    "explain out.pcapng",
+    "capture explain out.pcapng",
     "conform cubic examples/conformance/rfc9438/timeout.toml",
     "conform cubic examples/conformance/rfc9438/decrease.toml --stack quinn",
     "run examples/udp.toml",

@@ -60,6 +60,25 @@ def test_an_option_has_the_form_that_it_has_elsewhere(name):
         assert all(short[word] in option.opts for word in short.keys() & {*option.opts})
 
 
+@pytest.mark.usefixtures("scenario")
+def test_a_picture_of_a_sweep_stays(ackclock, tmp_path):
+    """Without --plot it is drawn again; `plot` names the command that draws a sweep."""
+    (tmp_path / "s.toml").write_text(
+        'scenario = "scenario.toml"\nmetrics = ["utilisation"]\n[axes]\nrtt = ["20ms", "40ms"]\n'
+    )
+    assert ackclock("sweep", "s.toml", "--plot").returncode == 0
+    before = (tmp_path / "out/s/sweep.png").stat().st_ino
+    assert ackclock("sweep", "s.toml", "--json").returncode == 0
+    assert (tmp_path / "out/s/sweep.png").stat().st_ino != before
+    said = ackclock("plot", "out/s").stderr
+    assert said == "error: out/s: of a sweep; `ackclock sweep SWEEP --plot -o out/s` draws it\n"
+
+
+def test_a_percentage_is_told_as_a_probability(ackclock, scenario):
+    said = ackclock("run", scenario, "--set", "bottleneck.loss=0.5%").stderr
+    assert said.endswith('bottleneck.loss = "0.5%": write 0.005\n')
+
+
 def test_what_uses_cores_takes_jobs():
     takes = {
         name for name, each in every().items() if "--jobs" in str([p.opts for p in each.params])
@@ -68,4 +87,13 @@ def test_what_uses_cores_takes_jobs():
         name for name, each in every().items() if "--shard" in str([p.opts for p in each.params])
     }
     assert keeps <= takes
-    assert {"response", "sweep", "compare", "evaluate", "attack", "reproduce", "report"} <= takes
+    assert {
+        "run",
+        "response",
+        "sweep",
+        "compare",
+        "evaluate",
+        "attack",
+        "reproduce",
+        "report",
+    } <= takes

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::keys::{Key, Keys, Takes};
-use crate::python::{brief, nearest, toml};
+use crate::python::{brief, general, nearest, toml};
 use crate::words;
 
 /// A table whose values have been looked at one by one.
@@ -452,7 +452,12 @@ fn unknown_kind(name: &str, field: &str, table: &Value, known: &[String]) -> Str
     let kind = &table["kind"];
     let text = kind.as_str().map_or_else(|| toml(kind), String::from);
     let names: Vec<_> = known.iter().map(String::as_str).collect();
-    let fix = if !text.starts_with(char::is_alphabetic) {
+    let percent = text
+        .strip_suffix('%')
+        .and_then(|number| number.trim().parse::<f64>().ok());
+    let fix = if let Some(percent) = percent {
+        format!("write {}", general(percent / 100.0))
+    } else if !text.starts_with(char::is_alphabetic) {
         format!("write {}", words::inner_table(field).unwrap_or("its kind"))
     } else if let Some(near) = nearest(&text, &names) {
         format!("did you mean \"{near}\"?")

@@ -245,6 +245,10 @@ def _load(directory: Path) -> "Result":
         from ackclock.results.qlog_reader import as_result  # noqa: PLC0415 (only this needs it)
 
         return as_result(directory)
+    if (directory / "sweep.parquet").exists():
+        raise AckclockError(
+            f"{directory}: of a sweep; `ackclock sweep SWEEP --plot -o {directory}` draws it"
+        )
     if not (directory / "manifest.json").exists():
         command = f"{directory} -o DIR" if directory.is_file() else f"SCENARIO -o {directory}"
         raise AckclockError(

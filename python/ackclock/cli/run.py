@@ -16,6 +16,7 @@ from ackclock.cli.console import (
     RESUMES,
     SCENARIOS,
     SIM,
+    Jobs,
     OfFlows,
     On,
     Output,
@@ -113,6 +114,7 @@ def run_command(
             metavar="BYTES",
         ),
     ] = None,
+    jobs: Jobs = 0,
 ) -> None:
     """Run a scenario and print what each flow got.
 
@@ -154,7 +156,7 @@ def run_command(
             path = output / name if output and len(chosen) > 1 else output
             with nullcontext() if path is None else Directory(path) as directory:
                 if seeds is not None:
-                    summary = _over_seeds(name, scenario, seeds, directory)
+                    summary = _over_seeds(name, scenario, seeds, jobs, directory)
                 else:
                     summary = _one(name, scenario, host, attempts, acks, (packets, qlog), directory)
             _show(summary, name, scenario.tied(), titled=len(chosen) > 1, as_json=as_json)
@@ -323,10 +325,10 @@ def _one(
 
 
 def _over_seeds(
-    name: str, scenario: "Scenario", seeds: str, directory: Directory | None
+    name: str, scenario: "Scenario", seeds: str, jobs: int, directory: Directory | None
 ) -> dict[str, Any]:
     """Runs a scenario with several seeds; each run is kept in .ackclock."""
-    from ackclock import run_all  # noqa: PLC0415 (slow to import)
+    from ackclock import Local, run_all  # noqa: PLC0415 (slow to import)
     from ackclock.results import summary  # noqa: PLC0415 (slow to import)
     from ackclock.store.entries import write_json  # noqa: PLC0415 (slow to import)
 
@@ -338,7 +340,8 @@ def _over_seeds(
         )
     runs = [scenario.replace(seed=seed) for seed in range(first, last + 1)]
     with progress_bar(f"{name}, {len(runs)} runs") as progress:
-        summed = summary.over_seeds(run_all(runs, summary.of, progress=progress))
+        found_of = run_all(runs, summary.of, executor=Local(jobs), progress=progress)
+        summed = summary.over_seeds(found_of)
     if directory is not None:
         value = summary.json_ready(summed)
         directory.fill(lambda to: write_json(value, to / "summary.json"))

@@ -97,6 +97,8 @@ def sweep_command(
             unused={"-o": output, "--plot": plot, "--json": as_json},
         )
         sweep = Sweep.from_toml(file, most=most_seeds(until_decided, most))
+        path = output or Path("out") / file.stem
+        plot = plot or (path / "sweep.png").exists()  # a picture there is drawn again
         if plot:
             from ackclock.draw import sweep_plots  # noqa: PLC0415 (slow to import)
 
@@ -108,7 +110,6 @@ def sweep_command(
                 sweep.fill(runs, executor=where, progress=progress, on_runs=say_runs)
             say_shard(own)
             return
-        path = output or Path("out") / file.stem
         with Directory(path) as directory:
             with progress_bar("checking") as checking:
                 runs = sweep.check(checking, executor=where)
