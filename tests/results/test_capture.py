@@ -1,5 +1,6 @@
 """`ackclock capture explain`: a capture says what the simulator's tables say of the run."""
 
+import gzip
 import json
 import shutil
 import struct
@@ -222,3 +223,31 @@ def without_push(capture):
             data[at + 28 + 14 + 20 + 13] &= ~8
         at += length
     return bytes(data)
+
+
+def test_packets_that_are_there_twice_count_once(ackclock, tmp_path):
+    """As of a mirror, or of all interfaces: each packet once more, 20 us later."""
+    once = CAPTURES / "quiet-loss-0.02.pcap.gz"
+    data = gzip.decompress(once.read_bytes())
+    least, *_ = struct.unpack("<I", data[:4])
+    unit = 1_000 if least == 0xA1B23C4D else 1
+    packets, at = [], 24
+    while at < len(data):
+        seconds, part, length, whole = struct.unpack_from("<IIII", data, at)
+        body = data[at + 16 : at + 16 + length]
+        for late in (0, 20 * unit):
+            time = seconds * 10**6 * unit + part + late
+            head = struct.pack("<IIII", *divmod(time, 10**6 * unit), length, whole)
+            packets.append((time, head + body))
+        at += 16 + length
+    packets.sort(key=lambda each: each[0])
+    twice = tmp_path / "twice.pcap"
+    twice.write_bytes(data[:24] + b"".join(packet for _, packet in packets))
+    one, both = ([each.numbers() for each in explain(path)] for path in (once, twice))
+    assert [each.pop("copies") for each in one] == [0] * len(one)
+    assert sum(each.pop("copies") for each in both) > 1000
+    assert both == one
+    assert (
+        "packets of a connection twice; copies are left out"
+        in ackclock("capture", "explain", twice).stdout
+    )

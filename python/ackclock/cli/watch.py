@@ -381,6 +381,10 @@ def explain_command(
                 f"{flat}: as much data stays in flight, and nothing is lost: a small send buffer "
                 "(SO_SNDBUF) may be what looks like cwnd"
             )
+        if copies := max(each["copies"] for each in told):
+            out.print(
+                f"the capture shows {copies} packets of a connection twice; copies are left out"
+            )
         if any(each["captured_at"] == "receiver" for each in told):
             out.print("–: captured where the data arrives; what the sender does is not seen there")
         if any(each.is_cut for each in found):

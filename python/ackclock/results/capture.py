@@ -27,8 +27,11 @@ FIELDS = (
 NEEDED = ("tcp.stream", "tcp.srcport", "tcp.dstport", "tcp.flags", "tcp.seq", "tcp.len",
           "tcp.window_size")  # fmt: skip
 SYN, RST, PSH, ACK = 2, 4, 8, 16
-#: Ends that are no farther apart see the same, s.
+#: Ends that are no farther apart see the same, s; and a copy of a packet is no later.
 NEAR_S = 0.001
+#: What two packets of a connection do not share, unless one is a copy of the other.
+NAMES_A_PACKET = ("tcp.stream", "ip.src", "ipv6.src", "tcp.srcport", "ip.id", "tcp.flags",
+                  "tcp.seq", "tcp.ack", "tcp.len", "tcp.options.timestamp.tsval")  # fmt: skip
 WRAP = 2**32
 #: MSS of Ethernet, and what timestamps take of each packet.
 DEFAULT_MSS, STAMPS_BYTES = 1460, 12
@@ -84,6 +87,8 @@ class Direction:
     knows_window: bool = False
     #: Whether the capture has too few bytes of a packet for the options of its ACKs.
     is_cut: bool = False
+    #: Packets of the connection that the capture shows once more: they count as nothing else.
+    copies: int = 0
 
     @property
     def limit(self) -> str | None:
@@ -134,6 +139,7 @@ class Direction:
             "limited": {name: seconds / total_s if total_s else None
                         for name, seconds in self.limited_s.items()},
             "flat": self.is_flat,
+            "copies": self.copies,
             "captured_at": "sender",
         }  # fmt: skip
         if self.is_at_receiver:
@@ -389,8 +395,11 @@ class _Capture:
     def __init__(self, path: Path) -> None:
         self.senders: dict[tuple[str, str, str], _Sender] = {}
         self._path = path
-        #: Of each connection: its interface, when its SYN came, its RTT, and its MSS.
-        self._interfaces: dict[str, str] = {}
+        #: Of each direction its interface.
+        self._interfaces: dict[tuple[str, str], str] = {}
+        #: Packets of the last `NEAR_S`, and when they came.
+        self._recent: dict[tuple[str, ...], float] = {}
+        #: Of each connection: when its SYN came, its RTT, and its MSS.
         self._syns: dict[str, float] = {}
         self._handshakes: dict[str, float] = {}
         self._sizes: dict[str, int] = {}
@@ -405,8 +414,13 @@ class _Capture:
         own = f"{packet['ip.src'] or packet['ipv6.src']}:{packet['tcp.srcport']}"
         other = f"{packet['ip.dst'] or packet['ipv6.dst']}:{packet['tcp.dstport']}"
         now_s, flags = float(packet["frame.time_epoch"]), int(packet["tcp.flags"], 16)
+        if self._is_copy(packet, now_s):
+            for key in ((stream, own, other), (stream, other, own)):
+                if key in self.senders:
+                    self.senders[key].of.copies += 1
+            return
         interface = packet["frame.interface_id"]
-        if self._interfaces.setdefault(stream, interface) != interface:
+        if self._interfaces.setdefault((stream, own), interface) != interface:
             raise AckclockError(
                 f"{self._path}: shows a connection at two interfaces; keep one: "
                 f'tshark -r {self._path} -Y "frame.interface_id == 0" -w one.pcapng'
@@ -423,6 +437,21 @@ class _Capture:
             ack = _unwrapped(int(packet["tcp.ack"]), near)
             sender.of.is_cut |= _is_cut(packet)
             sender.hear(now_s, ack, int(packet["tcp.window_size"]), sacks)
+
+    def _is_copy(self, packet: dict[str, str], now_s: float) -> bool:
+        """Whether it is there twice, as of a mirror or of all interfaces (`-i any`).
+
+        A host numbers its packets (IP ID). Without a number, as of IPv6, data of the same time
+        stamp is a copy too; an ACK may be one of several that are alike.
+        """
+        if not (int(packet["ip.id"] or "0", 16) or int(packet["tcp.len"])):
+            return False
+        name = tuple(packet[field] for field in NAMES_A_PACKET)
+        while self._recent and now_s - next(iter(self._recent.values())) > NEAR_S:
+            del self._recent[next(iter(self._recent))]
+        is_there = name in self._recent
+        self._recent.setdefault(name, now_s)
+        return is_there
 
     def _shake_hands(
         self, packet: dict[str, str], stream: str, own: str, now_s: float, flags: int
