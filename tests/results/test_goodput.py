@@ -1,5 +1,6 @@
 """Rates that are compared or added: over one interval, and never above what a link can carry."""
 
+import dataclasses
 import json
 import re
 import subprocess
@@ -306,3 +307,16 @@ def test_segments_of_a_flow():
     assert delivered[0] < delivered[1]
     with pytest.raises(AckclockError, match=r"mss = 1300: choose at most the .* mss, 1000"):
         result.scenario.replace(mss=1000).check()
+
+
+def test_a_programs_connections_for_control_are_no_flows_of_jains_index():
+    """Two equal flows, and one of a packet each second, as iperf3's control: 1, not 2/3."""
+    trickle = {"size": "1448B", "every": "1s"}
+    flows = [{"algorithm": "reno", "start_spread": "1s", "count": 2}]
+    flows.append({"algorithm": "reno", "frames": trickle})
+    link = {"rate": "10mbit", "buffer": "1bdp"}
+    fields = {"duration": "60s", "rtt": "20ms", "bottleneck": link, "flow": flows}
+    result = run(Scenario.parse(fields))
+    assert summary.of(result)["jain_index"] < 0.7
+    of_programs = dataclasses.replace(result, manifest=result.manifest | {"connections": []})
+    assert summary.of(of_programs)["jain_index"] > 0.95

@@ -60,6 +60,10 @@ def of_stack(resolved: Mapping[str, Any], name: str) -> str:
     return f"{stack} {name}" if stack else name
 
 
+#: A connection of a program with less of the goodput of its fastest is one for control.
+CONTROL = 0.01
+
+
 def of(result: Result) -> dict[str, Any]:
     """A run in numbers that JSON can hold; None is what the run does not tell."""
     goodputs_bps, lifetimes_bps = measures.goodputs_bps(result), measures.lifetimes_bps(result)
@@ -67,6 +71,10 @@ def of(result: Result) -> dict[str, Any]:
     mean_cwnd = measures.mean_cwnd_packets(result)
     mean_rtt = measures.mean_rtt_s(result)
     manifest = result.manifest
+    compared = [*compress(goodputs_bps, forward)]
+    if "connections" in manifest:  # of programs, which also have some for control
+        least_bps = CONTROL * max(compared, default=0.0)
+        compared = [each for each in compared if each >= least_bps]
     some = ("trace_hash", "cpu_time_s", "kernel", "certificate", "lost_acks")
     known = {key: manifest[key] for key in some if manifest.get(key) is not None}
     return {
@@ -75,7 +83,7 @@ def of(result: Result) -> dict[str, Any]:
         "duration_s": measures.duration_s(result),
         "common_s": [*measures.common_s(result)],
         "utilisation": _finite(measures.utilisation(result)),
-        "jain_index": _finite(measures.jain_index(compress(goodputs_bps, forward))),
+        "jain_index": _finite(measures.jain_index(compared)),
         "packets": manifest["packets"],
         "wall_time_s": manifest["wall_time_s"],
         **known,
