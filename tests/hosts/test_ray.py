@@ -279,7 +279,7 @@ def test_another_compiler_is_refused(sweep):
     snapshot.given(seen)
     other = {path: ("0" * 16, sources) for path, (_, sources) in seen.files.items()}
     with pytest.raises(AckclockError, match=r"own/mine\.c: .* has another C compiler"):
-        snapshot.given(snapshot.Seen(other, seen.traces, seen.timelines))
+        snapshot.given(snapshot.Seen(other, seen.contents))
 
 
 def test_a_worker_reads_no_file_of_its_own(sweep, tmp_path, monkeypatch):  # noqa: ARG001
@@ -308,7 +308,7 @@ def test_a_worker_reads_no_file_of_its_own(sweep, tmp_path, monkeypatch):  # noq
             with pytest.raises(AckclockError, match=f"cannot read {path}: it did not come"):
                 algorithms(path)
         with pytest.raises(ValueError, match="did not come"):
-            snapshot.trace(str(tmp_path / "rate.trace"))
+            snapshot.current().trace(str(tmp_path / "rate.trace"))
 
 
 def test_what_an_algorithm_does_is_told_from_other_errors(tmp_path):
@@ -320,7 +320,7 @@ def test_what_an_algorithm_does_is_told_from_other_errors(tmp_path):
     with snapshot.held():
         pickle.loads(work)[0][0].check()  # noqa: S301 (our own)
         sent = pickle.dumps(snapshot.seen())
-    unsent = pickle.dumps(snapshot.Seen({}, {}, {}))
+    unsent = pickle.dumps(snapshot.Seen({}, {}))
     its_own, ours = (
         on_ray.answer("", name, files, work) for name, files in (("sent", sent), ("unsent", unsent))
     )
