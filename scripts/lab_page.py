@@ -31,8 +31,8 @@ UNSTARTED = """<p id="unstarted" class="problem">This page needs a file server: 
 <code>python3 -m http.server</code> in its folder, and open http://localhost:8000</p>
 """
 #: What the page may load: its own files, and the style of a scorecard, which inherits the policy.
-#: A worker has the policy of its own answer, which a server sends; in Firefox this one, too. For the
-#: simulator and for compiled C files it needs 'wasm-unsafe-eval'.
+#: A worker has the policy of its own answer, which a server sends; in Firefox this one, too. So
+#: the simulator and compiled C files need 'wasm-unsafe-eval'.
 CSP = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'sha256-{digest}'; "
     "img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; "
