@@ -78,7 +78,7 @@ LATE = {"time": "2s", "rate": "1mbit"}
         ({"loss": 1e-10}, ["bottleneck.loss.p", "nine decimals"]),
         ({"loss": True}, ["bottleneck.loss = true", "write a probability, like 0.001"]),
         ({"loss": "markov"}, ['bottleneck.loss = "markov"', "gilbert_elliott"]),
-        ({"loss": "1%"}, ['bottleneck.loss = "1%"', "write a probability, like 0.001"]),
+        ({"loss": "1%"}, ['bottleneck.loss = "1%"', "write 0.01"]),
         ({"loss": {"kind": "markov", "p": 1}}, ['bottleneck.loss.kind = "markov"', "choose from"]),
         ({"loss": {"p": 0.1}}, ["bottleneck.loss", "a table with kind"]),
         ({"loss": {"kind": "gilbert_elliott", "p": 0.1}}, ["loss.r is missing", "r = 0.3"]),
