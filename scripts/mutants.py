@@ -48,7 +48,7 @@ MUTANTS = (
     ),
     Mutant(
         "handle_predicted",
-        f"{TCP}/order/mod.rs",
+        f"{TCP}/input/mod.rs",
         "    sk.loss.on_plain_ack(now_ns, newest);\n",
     ),
     Mutant(

@@ -36,7 +36,7 @@ STATIONS = {
                                                 "sim/src/tcp/offered", "sim/src/tcp/sack_list"]),
     "sender, on an ACK: scoreboard, RTT, state": (
         90,
-        ["sim/src/tcp/sender", "sim/src/tcp/order", "sim/src/tcp/header_prediction",
+        ["sim/src/tcp/sender", "sim/src/tcp/input", "sim/src/tcp/header_prediction",
          "sim/src/tcp/flags", "sim/src/tcp/scoreboard", "sim/src/tcp/rtt", "sim/src/tcp/recovery",
          "sim/src/tcp/loss", "sim/src/tcp/rate", "sim/src/tcp/ecn", "sim/src/tcp/clock",
          "sim/src/tcp/timers", "sim/src/tcp/timeouts", "sim/src/tcp/validate",

@@ -7,7 +7,7 @@
 //! [`poll_transmit`](Sender::poll_transmit).
 
 use super::ack::Ack;
-use super::order::{linux2_6, linux6};
+use super::input::{linux2_6, linux6};
 use super::sender::{Rexmit, Sender};
 use super::transmit::Transmit;
 use ackclock_host::Era;

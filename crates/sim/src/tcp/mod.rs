@@ -26,7 +26,7 @@
 //!
 //! # Who does what
 //!
-//! `order` has the way of an ACK, in the steps of `tcp_input.c`; `output` what is sent, as
+//! `input` has the way of an ACK, in the steps of `tcp_input.c`; `output` what is sent, as
 //! `tcp_output.c`; `timeouts` what the clock causes, as `tcp_timer.c`. They call the mechanisms, each of
 //! which has a file and a state of its own: `scoreboard` and `loss` (what is lost), `recovery` (how cwnd
 //! falls), `rtt`, `rate`, `pacing`, `bursts`, `write_queue`, `limits`, `validate`, `ecn`. `host` shows the
@@ -96,10 +96,10 @@ mod ecn;
 mod flags;
 mod header_prediction;
 mod host;
+mod input;
 mod limits;
 mod loss;
 mod offered;
-mod order;
 mod output;
 mod pacing;
 pub mod profile;

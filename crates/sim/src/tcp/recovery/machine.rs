@@ -6,7 +6,7 @@
 
 use super::super::constants::REORDERING;
 use super::super::flags::AckFlags;
-use super::super::order::tcp_check_sack_reordering;
+use super::super::input::tcp_check_sack_reordering;
 use super::super::sender::{Rexmit, Sender, SenderEvent};
 use super::{Evidence, Step};
 use ackclock_host::{CaEvent, CaState};
