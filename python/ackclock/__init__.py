@@ -56,30 +56,46 @@ TYPE_CHECKING = False  # what `typing` has, without 10 ms of importing it
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from ackclock import figures, papers
-    from ackclock.base import units
-    from ackclock.base.errors import AckclockError
-    from ackclock.draw import plot
-    from ackclock.draw.overlay import compare_runs
-    from ackclock.estimates import stats
-    from ackclock.figures import reproduce
-    from ackclock.hosts import kernel, vlinux
-    from ackclock.hosts.ray import Ray
-    from ackclock.hosts.threads import Local
-    from ackclock.hosts.work import run_all
-    from ackclock.results import metrics, tables
-    from ackclock.results.pcapng import Pcapng
-    from ackclock.results.result import Result, run
-    from ackclock.scenario import traffic
-    from ackclock.scenario.scenario import Bottleneck, Flow, Scenario, Session
-    from ackclock.scorecard.attack import attack
-    from ackclock.scorecard.data import evaluate
-    from ackclock.studies import compare
-    from ackclock.sweeps.sweep import sweep
+    from ackclock import figures as figures
+    from ackclock import papers as papers
+    from ackclock.base import units as units
+    from ackclock.base.errors import AckclockError as AckclockError
+    from ackclock.draw import plot as plot
+    from ackclock.draw.overlay import compare_runs as compare_runs
+    from ackclock.estimates import stats as stats
+    from ackclock.figures import reproduce as reproduce
+    from ackclock.hosts import kernel as kernel
+    from ackclock.hosts import vlinux as vlinux
+    from ackclock.hosts.ray import Ray as Ray
+    from ackclock.hosts.threads import Local as Local
+    from ackclock.hosts.work import run_all as run_all
+    from ackclock.results import metrics as metrics
+    from ackclock.results import tables as tables
+    from ackclock.results.pcapng import Pcapng as Pcapng
+    from ackclock.results.result import Result as Result
+    from ackclock.results.result import run as run
+    from ackclock.scenario import traffic as traffic
+    from ackclock.scenario.scenario import (
+        Bottleneck as Bottleneck,
+    )
+    from ackclock.scenario.scenario import (
+        Flow as Flow,
+    )
+    from ackclock.scenario.scenario import (
+        Scenario as Scenario,
+    )
+    from ackclock.scenario.scenario import (
+        Session as Session,
+    )
+    from ackclock.scorecard.attack import attack as attack
+    from ackclock.scorecard.data import evaluate as evaluate
+    from ackclock.studies import compare as compare
+    from ackclock.sweeps.sweep import sweep as sweep
 
     __version__: str
 
 #: Where a name is. It is imported at its first use, so that the command starts at once.
+#: No `__all__`: with it `help(ackclock)` prints every method of every class.
 _HOME = {
     "AckclockError": "base.errors",
     "Bottleneck": "scenario.scenario",
@@ -113,50 +129,18 @@ _MODULES = {
     "vlinux": "hosts.vlinux",
 }
 
-__all__ = [
-    "AckclockError",
-    "Bottleneck",
-    "Flow",
-    "Local",
-    "Pcapng",
-    "Ray",
-    "Result",
-    "Scenario",
-    "Session",
-    "__version__",
-    "attack",
-    "compare",
-    "compare_runs",
-    "evaluate",
-    "figures",
-    "kernel",
-    "metrics",
-    "papers",
-    "plot",
-    "reproduce",
-    "run",
-    "run_all",
-    "stats",
-    "sweep",
-    "tables",
-    "traffic",
-    "units",
-    "vlinux",
-]
-
-
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        if name not in __all__:
-            raise AttributeError(f"module 'ackclock' has no attribute '{name}'")
         if name == "__version__":
             return import_module("ackclock._core").engine_version()
         if name in _MODULES:
             module = import_module(f"ackclock.{_MODULES[name]}")
             module.__dir__ = lambda: _own(module)
             return module
-        return getattr(import_module(f"ackclock.{_HOME[name]}"), name)
+        if name in _HOME:
+            return getattr(import_module(f"ackclock.{_HOME[name]}"), name)
+        raise AttributeError(f"module 'ackclock' has no attribute '{name}'")
 
 
 def _own(module: "ModuleType") -> list[str]:
@@ -169,4 +153,6 @@ def _own(module: "ModuleType") -> list[str]:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+    return sorted(
+        {*_HOME, *_MODULES, "__version__", *(name for name in globals() if name.startswith("__"))}
+    )

@@ -1,6 +1,7 @@
 """The common mistakes of a newcomer: each gets one clear line with the fix."""
 
 import os
+import pydoc
 import resource
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import ackclock
 from ackclock import (
     AckclockError,
     Bottleneck,
@@ -419,9 +421,7 @@ assert {"run", "sweep", "Scenario", "kernel", "plot", "stats"} <= set(dir(ackclo
 assert ackclock.__version__.startswith("0.") and "__version__" in dir(ackclock)
 ackclock.compare.compare, ackclock.kernel.run, ackclock.plot.overview
 ackclock.papers.names, ackclock.units.rate_bps
-from types import ModuleType
-for module in [each for each in map(ackclock.__getattr__, ackclock.__all__)
-               if isinstance(each, ModuleType)]:
+for module in [getattr(ackclock, name) for name in ackclock._MODULES]:
     names = {name for name in dir(module) if not name.startswith("_")}
     listed = set(getattr(module, "__all__", ()))
     assert names >= listed and names, module
@@ -433,10 +433,13 @@ for module in [each for each in map(ackclock.__getattr__, ackclock.__all__)
     text = subprocess.run(
         [sys.executable, "-m", "pydoc", "ackclock"], capture_output=True, text=True, check=True
     ).stdout
-    for word in ("Simulates a scenario", "class Scenario", "run_all(", "laboratory for TCP"):
-        assert word in text
-    assert "rate: Rate of the link" in text  # the meaning of each field
-    assert "way come on top. (1us to 100s)" in text
+    assert len(text.splitlines()) <= 150, "too long for a terminal"
+    for name in {*ackclock._HOME, *ackclock._MODULES}:
+        assert f"`{name}`" in text, name
+    assert "Simulates a scenario" in pydoc.plaintext.document(ackclock.run)
+    # the meaning of each field
+    assert "way come on top. (1us to 100s)" in pydoc.plaintext.document(ackclock.Flow)
+    assert "rate: Rate of the link" in pydoc.plaintext.document(ackclock.Bottleneck)
     module = subprocess.run(
         [sys.executable, "-m", "ackclock", "--version"], capture_output=True, text=True, check=True
     )

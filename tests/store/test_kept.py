@@ -309,7 +309,7 @@ def test_damaged_kernel_runs_are_said_once_and_made_anew(tmp_path, capsys, monke
 
 def test_a_full_disk_ends_a_sweep_and_keeps_what_is_done(tmp_path):
     sweeps = (
-        "from ackclock import *; "
+        "from ackclock import Bottleneck, Flow, Local, Scenario, run_all; "
         "run_all([Scenario(duration='1s', rtt='10ms', sample_interval='1ms', seed=seed, "
         "bottleneck=Bottleneck(rate='20mbit', buffer='10packets'), "
         "flows=(Flow(algorithm='reno'),)) for seed in range(100)], id, cache='full/kept', "
