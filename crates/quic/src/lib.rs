@@ -1,4 +1,5 @@
-//! QUIC stacks as flows of the simulator ([`ackclock_sim::guest`]): one file a stack.
+//! QUIC stacks as flows of the simulator ([`ackclock_sim::guest`]): one text for quinn's
+//! family, and a file for what each stack alone says.
 //!
 //! A stack is its authors' code, with its own settings, but for this. Nothing is encrypted: packets have
 //! the sizes that they have with AES-GCM, and the flights of a handshake those of TLS's
@@ -10,7 +11,6 @@ mod handshake;
 mod host;
 mod noq;
 mod quinn;
-mod shared;
 mod watch;
 
 use ackclock_sim::guest::{self, Stack};
