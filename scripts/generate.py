@@ -57,17 +57,12 @@ range and its default.
 from typing import ClassVar, Literal
 
 from ackclock.scenario.table import Table, Tables
-
-#: {about}
-HEADER_BYTES = {default}
 '''
 
 
 def keys() -> str:
     """`ackclock.scenario.keys`: a class for each table, after those of the tables in it."""
-    of = json.loads(_core.scenario_schema())["properties"]["header_bytes"]
-    text = KEYS.format(about=words(of), default=of["default"])
-    text += "".join(map(class_of, json.loads(_core.keys())))
+    text = KEYS + "".join(map(class_of, json.loads(_core.keys())))
     for command in ("check --fix-only --select F401,I", "format"):
         ruff = [BIN / "ruff", *command.split(), "--quiet", "--stdin-filename", "keys.py", "-"]
         done = subprocess.run(ruff, cwd=ROOT, input=text, stdout=-1, text=True, check=True)
@@ -137,10 +132,6 @@ def annotation_of(key: dict) -> str:
     raise NotImplementedError(key)
 
 
-def words(of: dict) -> str:
-    return " ".join(of["description"].split())
-
-
 def meaning(key: dict) -> str:
     """What a key means, for its table's docstring, and its range."""
     limits = f" ({key['range']})" if key.get("kind") in {*TYPES, "Time", "Rate", "Size"} else ""
@@ -165,7 +156,7 @@ def scenario_page() -> str:
 
 #: File → its text.
 FILES = {
-    "docs/scenario.schema.json": schema,
+    "examples/scenario.schema.json": schema,
     "python/ackclock/_core.pyi": stubs,
     "python/ackclock/scenario/keys.py": keys,
     "docs/scenario.md": scenario_page,

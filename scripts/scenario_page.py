@@ -29,8 +29,8 @@ def markdown() -> str:
         f"Rates (decimal, bits per second): {', '.join(units.RATE_UNITS)}.",
         f"Sizes: {', '.join(units.SIZE_UNITS)}.",
         "",
-        "`make generate` writes this page from the fields of `crates/sim/src/scenario`, and",
-        "[scenario.schema.json](scenario.schema.json), the JSON Schema of `Result.resolved`.",
+        "With `#:schema` and the path of [its schema](../examples/scenario.schema.json) in line 1,",
+        "editors with Taplo complete keys. Both are made of `crates/sim/src/scenario`.",
     ]
     titles = [
         ("At the top", "Scenario"),

@@ -2,9 +2,14 @@ from _typeshed import SupportsGetItem
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, SupportsIndex, final
+from typing import Any, Final, SupportsIndex, final
 
-__all__ = ["Prepared", "Snapshot", "Written", "algorithms", "any_quantity", "configure", "connections", "connects_ns", "engine_version", "examples", "keys", "loss_changes", "quantity_units", "read_quantity", "read_room", "read_toml", "rtts_ns", "run_many", "scenario_schema", "table", "tables", "write_quantity"]
+__all__ = ["HEADER_BYTES", "Prepared", "Snapshot", "Written", "algorithms", "any_quantity", "configure", "connections", "connects_ns", "engine_version", "examples", "keys", "loss_changes", "quantity_units", "read_quantity", "read_room", "read_toml", "rtts_ns", "run_many", "scenario_schema", "table", "tables", "write_quantity"]
+
+HEADER_BYTES: Final[int]
+"""
+IP and TCP headers of a packet, with timestamps. The wire size is the payload plus the headers.
+"""
 
 @final
 class Prepared:
@@ -238,7 +243,7 @@ def run_many(scenarios: SupportsGetItem[int, Prepared], threads: SupportsIndex, 
 
 def scenario_schema() -> str:
     """
-    The JSON Schema of a scenario's canonical form: what each field means, its range, its default.
+    The JSON Schema of a scenario file: what people write, what each key means, its range, its default.
     """
 
 def table(of: str, fields: Mapping) -> dict:

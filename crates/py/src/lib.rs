@@ -11,7 +11,6 @@ use ackclock_net::rng::{Draw, Owner, Stream};
 use ackclock_py_tables::{fingerprint, number, values};
 use ackclock_sim::record::{self, AckTable, Kind, PacketTable, Table};
 use ackclock_sim::scenario::{Connections, Scenario};
-use ackclock_sim::schema;
 use ackclock_sim::topology::Topology;
 use ackclock_sim::{RunResult, ScenarioError};
 use prepared::Snapshot;
@@ -137,10 +136,10 @@ fn tables() -> Vec<(&'static str, &'static str, Vec<Column>)> {
     tables.map(of_table).collect()
 }
 
-/// The JSON Schema of a scenario's canonical form: what each field means, its range, its default.
+/// The JSON Schema of a scenario file: what people write, what each key means, its range, its default.
 #[pyfunction]
 fn scenario_schema() -> String {
-    format!("{:#}", schema::schema())
+    format!("{:#}", ackclock_resolve::schema())
 }
 
 /// When each flow of a scenario (canonical JSON) connects, its random spread included, ns.
@@ -228,6 +227,10 @@ fn examples() -> Vec<(&'static str, &'static str)> {
 
 #[pymodule]
 mod _core {
+    /// IP and TCP headers of a packet, with timestamps. The wire size is the payload plus the headers.
+    #[pymodule_export]
+    const HEADER_BYTES: u64 = ackclock_resolve::HEADER_BYTES;
+
     #[pymodule_export]
     use super::{
         algorithms, configure, connections, connects_ns, engine_version, examples, loss_changes,

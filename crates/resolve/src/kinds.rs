@@ -57,13 +57,13 @@ impl Kind {
                 let text = value.as_str().ok_or_else(|| {
                     format!("write text with a unit, like \"{}\"", example(value, like))
                 })?;
-                self.check_range(self.parse(text)?)
+                self.check_range(signed(text, self.parse(text)?))
             }
             Of::Payload => {
                 let text = value.as_str();
                 let text =
                     text.ok_or_else(|| format!("write text with a unit, like {}", self.shown()))?;
-                self.check_range(units::payload(text, 1)?)
+                self.check_range(signed(text, units::payload(text, 1)?))
             }
             Of::Room => {
                 let text = value
@@ -250,6 +250,14 @@ impl Kind {
             (Of::Rate, 0) => format!("1kbit to {high}, or 0bit"),
             (_, low) => format!("{} to {high}", self.written(low)),
         }
+    }
+}
+
+/// "-0s" is below "0s".
+fn signed(text: &str, number: i128) -> i128 {
+    match text.trim_start().starts_with('-') {
+        true => number.min(-1),
+        false => number,
     }
 }
 

@@ -10,6 +10,7 @@ mod links;
 mod model;
 mod python;
 mod scenario;
+mod schema;
 mod timeline;
 pub mod units;
 mod words;
@@ -17,7 +18,8 @@ mod words;
 pub use files::Files;
 pub use keys::{data as keys, Kind, Of};
 pub use python::visible;
-pub use scenario::Scenario;
+pub use scenario::{Scenario, HEADER_BYTES};
+pub use schema::schema;
 
 use ackclock_host::Snapshot;
 use ackclock_sim::Prepared;

@@ -305,10 +305,6 @@ fn check(takes: &Takes, value: &Value) -> Result<Entry, Fault> {
             each.collect::<Result<_, _>>().map(Entry::Many)
         }
         Takes::Choice(choices) if choices.contains(value) => Ok(plain()),
-        // As Python, for which these are equal.
-        Takes::Choice(choices) if choices.contains(&Value::Bool(true)) && is_0_or_1(value) => {
-            Ok(Entry::Plain((value.as_i64() == Some(1)).into()))
-        }
         Takes::Choice(choices) => {
             let names: Vec<_> = choices.iter().map(Value::to_string).collect();
             refuse(Why::Choose(listed(&names)))
@@ -348,10 +344,6 @@ fn inner(table: &str, value: &Value) -> Result<Entry, Fault> {
     parsed
         .map(Entry::Table)
         .map_err(|words| Fault::new(value, Why::Inner(words)))
-}
-
-fn is_0_or_1(value: &Value) -> bool {
-    matches!(value.as_i64(), Some(0 | 1))
 }
 
 /// "a", "b" or "c"

@@ -25,9 +25,9 @@ const MOST_LINKS: usize = 1_000;
 /// Most rows of periodic samples, and of transfers.
 const MAX_SAMPLES: i128 = 100_000_000;
 /// IP and TCP headers of a packet.
-const HEADER_BYTES: u64 = 52;
+pub const HEADER_BYTES: u64 = 52;
 /// Where ECN, and no cache of routes, is modelled.
-const NEW: [&str; 2] = ["linux-6", "linux-7"];
+pub const NEW: [&str; 2] = ["linux-6", "linux-7"];
 
 /// A scenario whose keys fit together.
 pub struct Scenario {

@@ -33,6 +33,8 @@ pub const SIZE_UNITS: Units = &[
     ("MiB", 1 << 20),
     ("GiB", 1 << 30),
 ];
+/// Full segments or packets, of so many bytes as the caller says.
+pub const PACKETS: Units = &[("packet", 1), ("packets", 1)];
 /// What people write for a unit, in small letters, and the units that they may mean.
 const MEANT: &[(&str, &[&str])] = &[
     ("sec", &["s"]),
@@ -162,9 +164,12 @@ pub fn rate_bps(text: &str) -> Result<i128, String> {
         };
         return Err(format!("rates are in bits per second; {fix}"));
     }
-    let lower = text.to_lowercase();
-    let lower = lower.strip_suffix("/s").unwrap_or(&lower);
-    whole(lower, RATE_UNITS, "250mbit", "bits per second")
+    whole(
+        &text.to_ascii_lowercase(),
+        RATE_UNITS,
+        "250mbit",
+        "bits per second",
+    )
 }
 
 /// Size in bytes, from "10MB".
@@ -174,7 +179,7 @@ pub fn size_bytes(text: &str) -> Result<i128, String> {
 
 /// Payload in bytes, from "10MB" or "600packets" of `mss` bytes each.
 pub fn payload(text: &str, mss: u64) -> Result<i128, String> {
-    let packets = [("packet", mss), ("packets", mss)];
+    let packets = PACKETS.iter().map(|(unit, _)| (*unit, mss));
     let units: Vec<_> = SIZE_UNITS.iter().copied().chain(packets).collect();
     whole(text, &units, "10MB", "bytes")
 }
@@ -195,11 +200,8 @@ pub enum Room {
 /// From "1bdp", "100packets", "2MB" or "50ms".
 pub fn buffer(text: &str) -> Result<Room, String> {
     let times = TIME_UNITS.iter().filter(|(unit, _)| unit.ends_with('s'));
-    let units: Vec<_> = [("bdp", 1), ("packet", 1), ("packets", 1)]
-        .into_iter()
-        .chain(SIZE_UNITS.iter().copied())
-        .chain(times.clone().copied())
-        .collect();
+    let units = [("bdp", 1)].iter().chain(PACKETS).chain(SIZE_UNITS);
+    let units: Vec<_> = units.chain(times.clone()).copied().collect();
     let (number, unit, size) = split(text, &units, &["1bdp", "100packets", "2MB"])?;
     let of = match unit {
         "bdp" => return Ok(Room::Bdp(number)),
@@ -225,7 +227,7 @@ pub fn any(text: &str) -> Result<(&'static str, String, u64), String> {
     let every = of("s", TIME_UNITS)
         .chain(of("bps", RATE_UNITS))
         .chain(of("bytes", SIZE_UNITS))
-        .chain(of("packets", &[("packet", 1), ("packets", 1)]))
+        .chain(of("packets", PACKETS))
         .chain(of("bdp", &[("bdp", 1)]));
     let units: Vec<_> = every.clone().map(|(_, unit, size)| (unit, size)).collect();
     let (number, unit, size) = split(text, &units, &["20ms", "1bdp"])?;
@@ -272,6 +274,10 @@ fn split(
     };
     let (number, unit) = quantity(text.trim())
         .ok_or_else(|| format!("write a number and a unit, like {}", like(&quoted)))?;
+    let unit = match units == RATE_UNITS {
+        true => unit.strip_suffix("/s").unwrap_or(unit),
+        false => unit,
+    };
     if unit.is_empty() {
         let shown = examples.iter().map(|each| {
             let unit = each.trim_start_matches(|letter: char| letter.is_ascii_digit());

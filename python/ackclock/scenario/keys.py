@@ -8,9 +8,6 @@ from typing import ClassVar, Literal
 
 from ackclock.scenario.table import Table, Tables
 
-#: IP and TCP headers of a packet, with timestamps. The wire size is the payload plus the headers.
-HEADER_BYTES = 52
-
 
 class DropTail(Table):
     """A FIFO that drops what arrives while it is full."""

@@ -19,11 +19,13 @@ from ackclock import _core
 from ackclock.base import units
 from ackclock.base.errors import AckclockError, FieldError
 from ackclock.scenario import settings, snapshot, toml_file
-from ackclock.scenario.keys import HEADER_BYTES, Bottleneck, Flow, ScenarioKeys, Session
+from ackclock.scenario.keys import Bottleneck, Flow, ScenarioKeys, Session
 from ackclock.scenario.table import toml
 
 __all__ = ["HEADER_BYTES", "KERNEL", "Bottleneck", "Flow", "Scenario", "Session"]
 
+#: IP and TCP headers of a packet, with timestamps. The wire size is the payload plus the headers.
+HEADER_BYTES: int = _core.HEADER_BYTES
 #: What precedes the name of an algorithm of the kernel's own, which runs only there.
 KERNEL = "kernel:"
 #: A table of which there may be many, and its name as an attribute.
