@@ -16,6 +16,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from ackclock import Bottleneck, Flow, Local, Ray, Scenario
+from ackclock.hosts.work import Work
 from ackclock.scenario import snapshot
 from ackclock.sweeps.metrics import Reducers
 from ackclock.sweeps.sweep import Sweep
@@ -43,11 +44,11 @@ def drive(address: str, number: int) -> None:
         metrics=Reducers.of(["utilisation", "jain_index"]),
         seeds=number // len(RTTS),
     )
-    executor = Local(1) if address == "here" else Ray(address)
+    work = Work(executor=Local(1) if address == "here" else Ray(address))
     with snapshot.held():
         runs = sweep.check()
         started_s = time.monotonic()
-        table = sweep.run(runs, executor=executor, cache=None)
+        table = sweep.run(runs, work, keep=False)
         took_s = time.monotonic() - started_s
     digest = hashlib.blake2b(table.write_csv().encode()).hexdigest()
     peak_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -31,10 +31,6 @@ def schema() -> str:
     return _core.scenario_schema() + "\n"
 
 
-def card_schema() -> str:
-    return str(import_module("ackclock.questions.form").schema())
-
-
 def page(module: str) -> Callable[[], str]:
     return lambda: import_module(f"ackclock.{module}").markdown()
 
@@ -161,7 +157,6 @@ FILES = {
     "python/ackclock/scenario/keys.py": keys,
     "docs/scenario.md": scenario_page,
     "docs/tables.md": page("results.tables"),
-    "docs/card.schema.json": card_schema,
     "docs/evaluate.md": page("scorecard.manual"),
 }
 

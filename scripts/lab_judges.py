@@ -17,7 +17,7 @@ from ackclock.explore.judge import TRIES
 from ackclock.explore.runs import MOST_FLOWS
 from ackclock.figures.experiment import BOUND, Experiment, Point
 from ackclock.hosts.threads import LOCAL
-from ackclock.hosts.work import CACHE
+from ackclock.hosts.work import WORK
 from ackclock.questions import links
 from ackclock.questions.card import ALONE, HARM, Question, points_of
 from ackclock.questions.rows import rows_of, store_of
@@ -28,7 +28,7 @@ from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import Scenario
 from ackclock.scorecard import page
 from ackclock.scorecard.attack import SEEDS, scattered
-from ackclock.scorecard.run import AGAINST, QUESTIONS
+from ackclock.scorecard.evaluated import AGAINST, QUESTIONS
 from ackclock.scorecard.runs import seeds_of
 
 #: In the place of the algorithm that is judged.
@@ -116,7 +116,7 @@ def _measured(algorithm: str, runs: Iterable[_Run]) -> list[dict[str, Any]]:
     # As the keys of the scorecard's own runs, which these are.
     keys = [each and f"{each.key()}-{each.flows[0].count}" for each in asked]
     scenarios = {key: each for key, each in zip(keys, asked, strict=True) if key and each}
-    rows = rows_of(scenarios, store_of(CACHE, LOCAL), LOCAL)
+    rows = rows_of(scenarios, store_of(WORK), WORK)
     return [rows[key] if key else {} for key in keys]
 
 

@@ -27,8 +27,7 @@ from ackclock.estimates.stats import Estimate
 from ackclock.figures.experiment import Runs
 from ackclock.questions.card import Answer, Answers, Mark
 from ackclock.scorecard import data, page, run
-from ackclock.scorecard.evaluated import Asked, Evaluated
-from ackclock.scorecard.run import AGAINST, QUESTIONS
+from ackclock.scorecard.evaluated import AGAINST, QUESTIONS, Asked, Evaluated, Request
 
 HERE = Path(__file__).parent
 ALGORITHMS = [each["name"] for each in _core.algorithms()]
@@ -364,7 +363,7 @@ def main(directory: Path) -> None:
     """Runs what is not kept, and writes all files."""
     directory.mkdir(parents=True, exist_ok=True)
     for name in ALGORITHMS:
-        evaluated = run.evaluate(name, quick=True)
+        evaluated = run.evaluate(Request(name, quick=True))
         write(evaluated, directory)
         print(name, data.headline(evaluated), flush=True)
     cards = read(directory)

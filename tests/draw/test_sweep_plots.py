@@ -6,6 +6,7 @@ import pytest
 
 from ackclock import AckclockError
 from ackclock.draw import sweep_plots
+from ackclock.hosts.work import Work
 from ackclock.sweeps.metrics import Reducers
 from ackclock.sweeps.sweep import Sweep
 
@@ -31,7 +32,7 @@ def test_ticks_of_a_logarithmic_axis(ends, ticks):
 def test_a_logarithmic_axis_has_plain_numbers(small, tmp_path):
     of = {"rtt": {"from": "5ms", "to": "50ms", "points": 3, "scale": "log"}}
     plan = Sweep(small, of, metrics=Reducers.of(["utilisation"]))
-    drawn = sweep_plots.figure(plan, plan.run(plan.check(), cache=tmp_path))
+    drawn = sweep_plots.figure(plan, plan.run(plan.check(), Work(tmp_path)))
     drawn.canvas.draw()
     (panel,) = drawn.axes
     labels = [label.get_text() for label in panel.get_xticklabels(which="both")]
@@ -55,7 +56,7 @@ def test_pictures(small, tmp_path):
           name: ["cubic", "reno"]}, {"samples": 6}, 3),
     ):  # fmt: skip
         plan = Sweep(small, of, metrics=Reducers.of(["utilisation", "p99_sojourn_s"]), **options)
-        table = plan.run(plan.check(), cache=tmp_path)
+        table = plan.run(plan.check(), Work(tmp_path))
         drawn = sweep_plots.figure(plan, table)
         axes = [each for each in drawn.axes if each.get_label() != "<colorbar>"]
         assert len(axes) == 2 * panels
@@ -65,7 +66,7 @@ def test_pictures(small, tmp_path):
     codel_only = {"bottleneck.queue": ["drop_tail", "codel"], "rtt": ["10ms", "20ms"]}
     for of in (codel_only, {"bottleneck.queue": ["drop_tail", "codel"], name: ["cubic", "reno"]}):
         plan = Sweep(small, of, metrics=Reducers.of([no_value, at_codel]))
-        drawn = sweep_plots.figure(plan, plan.run(plan.check(), cache=tmp_path))
+        drawn = sweep_plots.figure(plan, plan.run(plan.check(), Work(tmp_path)))
         (axes,) = drawn.axes  # none for a metric without a value
         assert axes.get_ylabel() == "at codel"
         for line in axes.get_lines():

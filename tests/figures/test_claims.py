@@ -41,6 +41,7 @@ from ackclock.figures import (
 )
 from ackclock.figures.claim import JudgedClaim, judged, verdict_of
 from ackclock.figures.named import Named
+from ackclock.hosts.work import Work
 from ackclock.pages import site, tally
 
 
@@ -258,9 +259,8 @@ def test_seeds_until_each_claim_is_decided(tmp_path):
         figure("small/hopeless", Claim("hopeless", "", [positive(3), positive(NEARLY)])),
     ]
     told = []
-    found = reproduce.until_decided(
-        figures, most=40, cache=tmp_path, executor=Local(1), on_runs=lambda *n: told.append(n[0])
-    )
+    work = Work(tmp_path, Local(1), on_runs=lambda *n: told.append(n[0]))
+    found = reproduce.until_decided(figures, most=40, work=work)
     clear, undecided, false, hopeless = (each.claims[0] for each in found)
     assert [clear.verdict, undecided.verdict] == ["holds", "open"]
     assert false.verdict == "fails"  # one part is enough
@@ -280,7 +280,7 @@ def test_an_open_claim_has_the_seeds_that_it_asks_for(tmp_path):
     asked = (near, {}, 40), (near, {"seeds": 12}, 12), (near, slow, 10), (median, {}, 10)
     for part, how, seeds in asked:
         figures = [figure("small/asking", Claim("a", "", [part], most_seeds=40))]
-        (found,) = reproduce.reproduce(figures, cache=tmp_path, executor=Local(1), **how)
+        (found,) = reproduce.reproduce(figures, work=Work(tmp_path, Local(1)), **how)
         assert len(found.rows[TINY].table) == seeds
 
 
@@ -297,7 +297,7 @@ def test_a_statistic_of_all_runs_together_asks_for_seeds_only_where_it_runs(tmp_
     of = Quantity("ensemble", "", ((TINY, TINY.the(rate=5)),), ensemble)
     other = above(NOISE.at(rate=6) - NOISE.at(rate=6), -1)
     figures = [figure("small/ensemble", Claim("a", "", [above(of, 0.3), other]))]
-    (found,) = reproduce.until_decided(figures, most=100, cache=tmp_path, executor=Local(1))
+    (found,) = reproduce.until_decided(figures, most=100, work=Work(tmp_path, Local(1)))
     assert found.claims[0].verdict == "holds"
     runs = found.rows[TINY].table
     assert len(runs.filter(rate=6)) == 10
@@ -308,7 +308,7 @@ def test_a_part_that_needs_no_more_seeds_has_the_verdict_of_its_interval(tmp_pat
     """The first part makes the claim fail, so that the other one has ten seeds at the end."""
     other = above(computed("other", "", ((TINY, TINY.the(rate=6)),), noisy_6), 0)
     figures = [figure("small/false", Claim("a", "", [positive(-2), other]))]
-    (found,) = reproduce.until_decided(figures, most=40, cache=tmp_path, executor=Local(1))
+    (found,) = reproduce.until_decided(figures, most=40, work=Work(tmp_path, Local(1)))
     (claim,) = found.claims
     assert claim.verdict == "fails"
     assert claim.tally == "1 of 2 hold"
@@ -341,7 +341,7 @@ def test_what_an_open_claim_needs_is_said():
 def test_a_number_that_no_run_has_is_open(tmp_path):
     named = figure("small/never", Claim("a", "", [above(Column(TINY, "never", "").at(rate=5), 0)]))
     for _ in ("fresh", "kept"):
-        (found,) = reproduce.reproduce([named], cache=tmp_path)
+        (found,) = reproduce.reproduce([named], work=Work(tmp_path))
         assert found.claims[0].verdict == "open"
 
 
@@ -355,7 +355,7 @@ def varied(tmp_path_factory):
     stays = Claim("stays", "", [above(sent, 1), above(ratio("r", SENT.at(rate=6), sent), 0.5)])
     cache = tmp_path_factory.mktemp("varied")
     named = figure("small/varied", turns, stays)
-    (found,) = reproduce.reproduce([named], sensitivity=True, cache=cache)
+    (found,) = reproduce.reproduce([named], sensitivity=True, work=Work(cache))
     return found
 
 
@@ -366,7 +366,7 @@ def test_a_quick_run_decides_what_needs_no_repeats(tmp_path):
     claims = [Claim(name, "", [part]) for name, part in
               (("exact", exact), ("same", same), ("noise", positive(3)))]  # fmt: skip
     figures = [figure("small/some", *claims)]
-    (found,) = reproduce.reproduce(figures, quick=True, cache=tmp_path)
+    (found,) = reproduce.reproduce(figures, quick=True, work=Work(tmp_path))
     assert [each.verdict for each in found.claims] == ["holds", "holds", "quick"]
     words = "3 claims: 2 (2 one setup) hold, 0 fail, 0 open;"
     assert tally.in_words(found.claims).startswith(words)
@@ -386,7 +386,7 @@ def test_what_a_verdict_depends_on(varied):
 def test_a_claim_without_runs_is_measured_otherwise_at_once(tmp_path):
     found = above(Quantity("found", "", (), lambda _: stats.exact(3)), 1)
     claim = Claim("computed", "", [found], readings={"above 4": [replace(found, low=4)]})
-    (figures,) = reproduce.reproduce([figure("small/computed", claim)], cache=tmp_path)
+    (figures,) = reproduce.reproduce([figure("small/computed", claim)], work=Work(tmp_path))
     assert figures.claims[0].depends_on == ["measure (above 4: fails)"]
 
 
@@ -492,9 +492,9 @@ def test_a_figure_without_claims_is_an_error(ackclock):
 
 def test_settings_change_every_run(varied, tmp_path):
     named = [varied.named]
-    (found,) = reproduce.reproduce(named, settings=["bottleneck.rate=3mbit"], cache=tmp_path)
+    (found,) = reproduce.reproduce(named, settings=["bottleneck.rate=3mbit"], work=Work(tmp_path))
     assert {scenario.bottleneck.rate for scenario in found.scenarios} == {"3mbit"}
     assert found.claims[0].verdict == "fails"
     for wrong, fix in (("cubic:beta=0.5", "no flow or session"), ("rtx=3ms", "unknown")):
         with pytest.raises(AckclockError, match=fix):
-            reproduce.reproduce(named, settings=[wrong], cache=tmp_path)
+            reproduce.reproduce(named, settings=[wrong], work=Work(tmp_path))

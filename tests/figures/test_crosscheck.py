@@ -7,6 +7,7 @@ import pytest
 from ackclock import AckclockError, Bottleneck, Flow, Scenario, metrics, papers, units
 from ackclock.figures import Check, Experiment, crosscheck, grid
 from ackclock.hosts import linux, testbed
+from ackclock.hosts.work import Work
 from ackclock.pages import figure_pages
 from common import needs_testbed
 
@@ -65,7 +66,7 @@ def fill_on_a_busy_machine(cache, progress):
     """Fills, and resumes where a run had no valid certificate three times."""
     for _ in range(5):
         try:
-            crosscheck.fill([SMALL], HOST, seeds=2, cache=cache, progress=progress)
+            crosscheck.fill([SMALL], HOST, seeds=2, work=Work(cache, progress=progress))
         except AckclockError as error:
             said = str(error)
             assert said.startswith("no valid kernel run"), said
@@ -77,13 +78,13 @@ def fill_on_a_busy_machine(cache, progress):
 @needs_testbed
 @pytest.mark.alone
 def test_a_check_runs_is_kept_and_drawn(tmp_path, monkeypatch):
-    assert crosscheck.load(SMALL, HOST, cache=tmp_path) is None
+    assert crosscheck.load(SMALL, HOST, Work(tmp_path)) is None
     heard = []
     fill_on_a_busy_machine(tmp_path, heard.append)
     assert heard[-1] > 0.8
     monkeypatch.setattr(testbed, "valid_run", None)  # what is kept is not run again
-    crosscheck.fill([SMALL], HOST, seeds=2, cache=tmp_path)
-    checked = crosscheck.load(SMALL, HOST, cache=tmp_path)
+    crosscheck.fill([SMALL], HOST, seeds=2, work=Work(tmp_path))
+    checked = crosscheck.load(SMALL, HOST, Work(tmp_path))
     assert len(checked.certificates) == 4
     header, rows = checked.table().header, checked.table().rows
     assert header == ["quantity", "point", "simulator", "kernel", "intervals overlap"]
@@ -105,7 +106,7 @@ def test_one_that_fails_stops_the_others(tmp_path):
     points = grid(profile=["linux-6", "linux-2.6.25"])
     impossible = Check("", Experiment("long", points, scenario, row), {"use": "utilisation"})
     with pytest.raises(AckclockError, match="profile"):
-        crosscheck.fill([impossible], HOST, seeds=1, cache=tmp_path)
+        crosscheck.fill([impossible], HOST, seeds=1, work=Work(tmp_path))
     assert not list(tmp_path.glob("kernel/*"))
 
 

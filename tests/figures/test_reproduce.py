@@ -13,7 +13,8 @@ from ackclock import AckclockError, papers, reproduce, units
 from ackclock.cli import papers as figure_commands
 from ackclock.figures.batches import batches_of
 from ackclock.figures.named import Named
-from ackclock.pages import figure_pages, site
+from ackclock.hosts.work import Work
+from ackclock.pages import figure_pages
 from common import ACKCLOCK
 
 #: Runs a command and prints its peak memory (KiB). By a process between: a child's peak begins
@@ -60,7 +61,7 @@ def test_one_run_of_each_point_is_drawn_too(figure, tmp_path):
 
 
 def test_one_file_is_no_files():
-    said = [site.counted(n, noun) for n in (1, 2) for noun in ("file", "quantity", "key")]
+    said = [units.counted(n, noun) for n in (1, 2) for noun in ("file", "quantity", "key")]
     assert said == ["1 file", "1 quantity", "1 key", "2 files", "2 quantities", "2 keys"]
     said = [units.packets_in_words(number) for number in (36_215, 51_280_000)]
     assert said == ["36,215 data packets", "51.3 million data packets"]
@@ -195,7 +196,7 @@ def test_several_papers_are_a_site_and_a_rerun_is_the_same(tmp_path):
         assert (first / name).read_bytes() == (second / name).read_bytes()
     figures = [papers.load(name)[0] for name in ("leith2007/fig14", "cubicfc/fig05")]
     drawn = []
-    found = reproduce.reproduce(figures, quick=True, cache=tmp_path / ".ackclock")
+    found = reproduce.reproduce(figures, quick=True, work=Work(tmp_path / ".ackclock"))
     (tmp_path / "third").mkdir()
     figure_pages.write(found, tmp_path / "third", command="", quick=True, progress=drawn.append)
     assert drawn == [0.5, 1]
@@ -213,8 +214,8 @@ def test_a_report_has_the_papers_that_are_done(options, to_run, written, tmp_pat
     """Ctrl-C in the third paper leaves the pages of two. Where all runs are kept it draws once."""
     every = [Named(name, "", "", None) for name in ("a/x", "b/x", "b/y", "c/x")]
 
-    def done(chosen, on_runs, **_):
-        on_runs(to_run, 0)
+    def done(chosen, work, **_):
+        work.on_runs(to_run, 0)
         if chosen == every[-1:]:
             raise KeyboardInterrupt
         return list(chosen)

@@ -18,7 +18,7 @@ import ackclock
 from ackclock import AckclockError, Bottleneck, Flow, Local, Ray, Result, Scenario
 from ackclock.base.errors import AlgorithmError
 from ackclock.hosts import ray as on_ray
-from ackclock.hosts.work import fill
+from ackclock.hosts.work import Work
 from ackclock.scenario import snapshot
 from ackclock.sweeps.sweep import Sweep
 from common import ACKCLOCK, wait_until
@@ -108,21 +108,23 @@ def run(sweep, executor, **options):
     heard = []
     with snapshot.held():
         table = sweep.run(
-            sweep.check(), executor=executor, on_runs=lambda *n: heard.append(n), **options
+            sweep.check(),
+            Work(executor=executor, on_runs=lambda *n: heard.append(n), **options),
+            keep="cache" in options,
         )
     return table, heard[0]
 
 
 def test_the_table_is_that_of_a_local_sweep(cluster, sweep, tmp_path):
     """The files are gone before the first chunk travels: the workers cannot have read them."""
-    local, _ = run(sweep, Local(), cache=None)
+    local, _ = run(sweep, Local())
     assert local["trace_hash"].n_unique() == RUNS
     with snapshot.held():
         runs = sweep.check()
         shutil.rmtree(tmp_path / "own")
         for name in ("rate.trace", "mine.py"):
             (tmp_path / name).unlink()
-        far = sweep.run(runs, executor=Ray(cluster.address), cache=None)
+        far = sweep.run(runs, Work(executor=Ray(cluster.address)), keep=False)
     assert far.equals(local)
 
 
@@ -141,7 +143,7 @@ def test_what_begins_here_ends_there(cluster, sweep, tmp_path, begins):
     assert todo + kept == RUNS
     assert kept > 0.3 * RUNS
     assert todo > 0
-    assert table.equals(run(sweep, Local(), cache=None)[0])
+    assert table.equals(run(sweep, Local())[0])
 
 
 def workers(node):
@@ -189,7 +191,7 @@ def test_killed_workers_and_nodes_lose_nothing(cluster, sweep):
 def test_whole_results_return(cluster, small, tmp_path):
     """As of `ackclock reproduce`: under the same keys, and the same but for the time they took."""
     scenarios = [small.replace(seed=seed) for seed in range(1, 4)]
-    fill(scenarios, cache=tmp_path, executor=Ray(cluster.address))
+    Work(tmp_path, Ray(cluster.address)).fill(scenarios)
     for scenario in scenarios:
         here = Result.load(ackclock.run(scenario).save(tmp_path / f"seed{scenario.seed}"))
         far = Result.load(tmp_path / scenario.key())

@@ -13,7 +13,9 @@ from ackclock.base.directory import CACHE
 from ackclock.cli.console import app
 from ackclock.figures import reproduce
 from ackclock.hosts.shard import Shard, take_over
+from ackclock.hosts.work import Work
 from ackclock.scorecard import run as scorecard
+from ackclock.scorecard.evaluated import Request
 from ackclock.store import entries
 from common import ACKCLOCK
 
@@ -112,14 +114,9 @@ def test_shards_of_a_card(place):
     questions = scorecard.chosen("R1,R3")
     todo = []
     for number in (1, 2):
-        scorecard.fill(
-            "bic",
-            questions,
-            quick=True,
-            shard=Shard(number, 2),
-            cache=two / CACHE,
-            on_runs=lambda *counts: todo.append(counts[0]),
-        )
+        shard = Shard(number, 2)
+        work = Work(two / CACHE, shard=shard, on_runs=lambda *counts: todo.append(counts[0]))
+        scorecard.fill(Request("bic", questions, quick=True), work)
     assert todo == [0, 0]
 
 
@@ -141,10 +138,9 @@ def test_shards_of_a_figure(tmp_path):
     figures = papers.load("squareff/fig02")
     counts = []
     for number in (1, 2, 3):
-        reproduce.fill(figures, shard=Shard(number, 3), quick=True, cache=tmp_path)
-    found = reproduce.reproduce(
-        figures, quick=True, cache=tmp_path, on_runs=lambda *each: counts.append(each)
-    )
+        reproduce.fill(figures, quick=True, work=Work(tmp_path, shard=Shard(number, 3)))
+    work = Work(tmp_path, on_runs=lambda *each: counts.append(each))
+    found = reproduce.reproduce(figures, quick=True, work=work)
     assert counts[0][0] == 0
     assert counts[0][1] > 3
     assert found[0].rows

@@ -9,10 +9,11 @@ from ackclock import Flow, compare, metrics, run_all, vlinux
 from ackclock.figures import Check, Experiment, crosscheck
 from ackclock.hosts import linux
 from ackclock.hosts.vlinux.machines import Machines
-from ackclock.hosts.work import CACHE
+from ackclock.hosts.work import CACHE, Work
 from ackclock.pages import figure_pages
 from ackclock.questions import scenarios
 from ackclock.questions.card import Number, Question
+from ackclock.scorecard.evaluated import Request
 from ackclock.scorecard.run import evaluate
 from virtual import scenario
 
@@ -79,13 +80,10 @@ def test_a_row_of_a_scorecard(tmp_path):
 
     def card():
         return evaluate(
-            "reno",
-            asked,
-            against=(),
-            quick=True,
-            cache=tmp_path,
+            Request("reno", asked, (), quick=True),
+            Work(tmp_path),
             on=Machines(),
-            on_runs=lambda *left: todo.append(left[0]),
+            on_linux=lambda *left: todo.append(left[0]),
         )
 
     (row,) = card().asked
@@ -102,12 +100,12 @@ def test_a_figure_beside_the_simulator(tmp_path):
     small = Experiment("small", [{}], lambda: scenario(duration="2s"), used)
     check = Check("", small, {"utilisation": "utilisation"})
     host = linux.host("vlinux")
-    assert crosscheck.load(check, host, cache=tmp_path) is None
+    assert crosscheck.load(check, host, Work(tmp_path)) is None
     missing = []
-    crosscheck.fill([check], host, seeds=1, cache=tmp_path, on_missing=missing.append)
-    checked = crosscheck.load(check, host, cache=tmp_path)
+    crosscheck.fill([check], host, seeds=1, work=Work(tmp_path), on_missing=missing.append)
+    checked = crosscheck.load(check, host, Work(tmp_path))
     assert checked.table().header[2:4] == ["simulator", "virtual Linux"]
-    crosscheck.fill([check], host, seeds=1, cache=tmp_path, on_missing=missing.append)
+    crosscheck.fill([check], host, seeds=1, work=Work(tmp_path), on_missing=missing.append)
     assert [len(each) for each in missing] == [1, 0]
     figure_pages.write_checked([("small/one", checked)], tmp_path, command="ackclock reproduce")
     page = (tmp_path / "index.html").read_text()

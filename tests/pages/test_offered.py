@@ -12,6 +12,7 @@ from ackclock.figures.batches import batches_of
 from ackclock.figures.experiment import Runs
 from ackclock.figures.figure import View
 from ackclock.figures.reproduce import Reproduced
+from ackclock.hosts.work import Work
 from ackclock.pages import figure_pages
 from ackclock.pages.offered import Offered
 from ackclock.papers.cubicfc._experiments import CUBIC_FC, JOINING
@@ -48,7 +49,7 @@ def test_each_row_has_the_scenario_of_its_run(name, tmp_path):
 def test_an_offered_scenario_runs_from_any_directory(tmp_path, ackclock):
     """It gives the number of its row, here with a C file."""
     (named,) = papers.load("ha2008/fig02")
-    (figure,) = reproduce.reproduce([named], quick=True, cache=tmp_path / ".ackclock")
+    (figure,) = reproduce.reproduce([named], quick=True, work=Work(tmp_path / ".ackclock"))
     site = tmp_path / "site"
     site.mkdir()
     figure_pages.write([figure], site, command="", quick=True)

@@ -6,6 +6,7 @@ import pytest
 from ackclock import papers, reproduce, run
 from ackclock.figures.claim import judged, verdict_of
 from ackclock.figures.experiment import Runs, as_row, repeats_of
+from ackclock.hosts.work import Work
 from ackclock.papers.ha2008 import _testbed as testbed
 from ackclock.papers.ha2008 import fig01, fig03, fig04, fig06, fig09, fig10, table01
 from ackclock.papers.ha2008._testbed import BIC, CUBIC, HSTCP, SACK
@@ -68,7 +69,7 @@ def test_the_start_of_a_run_is_left_out():
 
 def test_figures_without_noise_hold(tmp_path):
     named = [each for name in ("fig02", "table01") for each in papers.load(f"ha2008/{name}")]
-    for each in reproduce.reproduce(named, cache=tmp_path):
+    for each in reproduce.reproduce(named, work=Work(tmp_path)):
         assert [claim.verdict for claim in each.claims] == ["holds"]
         if each.name == "ha2008/table01":
             (rows,) = each.rows.values()

@@ -1,21 +1,18 @@
 """Packages stand one above the other, and the tests mirror them."""
 
 import ast
+from graphlib import TopologicalSorter
+from importlib import import_module
 
 import pytest
 
 import ackclock
+from ackclock.results import result
 from ackclock.store.made_by import LAYERS
 from common import ROOT
 
 PACKAGE = ROOT / "python" / "ackclock"
 TESTS = ROOT / "tests"
-#: Module → what it imports from above, each for a reason.
-EXCEPTIONS = {
-    # Result.plot and a notebook draw a result; nothing is drawn while it is made.
-    ("results.result", "draw.plot"),
-    ("results.result", "draw.overlay"),
-}
 MOST_MODULES = 12
 
 
@@ -42,23 +39,36 @@ def imported(path):
                 yield from (f"{node.module}.{each.name}" for each in node.names)
 
 
-def above(name, path):
-    """What a module imports from packages above its own."""
+def below(path):
+    """The modules that a file imports."""
     for each in imported(path):
         of = each.removeprefix("ackclock.")
         of = HOMES.get(of, of)
         of = of if of in NAMES else of.rpartition(".")[0]
-        package = of.split(".")[0]
-        if package in LAYERS and LAYERS.index(package) > LAYERS.index(name.split(".")[0]):
-            yield name, of
+        if of in NAMES - {""}:
+            yield of
 
 
 def test_imports_go_down():
     inside = [(name, path) for name, path in modules() if name.split(".")[0] in LAYERS]
     assert len(inside) > 150
-    found = {pair for name, path in inside for pair in above(name, path)}
-    assert found == EXCEPTIONS
-    assert len(EXCEPTIONS) <= 4
+    up = [
+        (name, of)
+        for name, path in inside
+        for of in below(path)
+        if LAYERS.index(of.split(".")[0]) > LAYERS.index(name.split(".")[0])
+    ]
+    assert up == []
+
+
+def test_no_circle_of_modules():
+    """What people ask of a result, and others make of it, goes through its doors, in one place."""
+    graph = {name: {*below(path)} - {name} for name, path in modules()}
+    tuple(TopologicalSorter(graph).static_order())  # raises CycleError
+    for module, function in result.DOORS.values():
+        assert callable(getattr(import_module(f"ackclock.{module}"), function))
+    by_name = [name for name, path in modules() if "import_module(f" in path.read_text("utf-8")]
+    assert by_name == ["", "cli.main", "figures", "papers", "results.result"]
 
 
 def test_every_module_is_in_a_package():

@@ -14,7 +14,7 @@ import ackclock
 import claims_page
 from ackclock import _core
 from ackclock.cli import main
-from ackclock.scorecard.run import QUESTIONS
+from ackclock.scorecard.evaluated import QUESTIONS
 from common import ROOT, new_context, serving
 
 

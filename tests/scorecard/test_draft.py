@@ -6,13 +6,17 @@ import tarfile
 
 from ackclock import Scenario
 from ackclock import run as simulate
+from ackclock.hosts.work import Work
 from ackclock.scorecard import data, draft, run
+from ackclock.scorecard.evaluated import Request
 from common import ROOT
 
 
 def test_an_appendix_and_its_archive(tmp_path):
     """Each number's scenario is in the archive, and is the one whose key stands beside it."""
-    found = run.evaluate("vegas", run.chosen("R3,R12"), quick=True, cache=tmp_path / "kept")
+    found = run.evaluate(
+        Request("vegas", run.chosen("R3,R12"), quick=True), Work(tmp_path / "kept")
+    )
     digests = []
     for name in ("one", "two"):
         directory = tmp_path / name
@@ -47,7 +51,7 @@ def test_an_archive_has_a_c_file_and_its_header(tmp_path, monkeypatch):
     assert count == 1
     (mine / "cubic.h").write_text(changed)
     command = "ackclock evaluate mine/my_cubic.c --rows links"
-    found = run.evaluate("mine/my_cubic.c", run.chosen("links"), cache=tmp_path / "kept")
+    found = run.evaluate(Request("mine/my_cubic.c", run.chosen("links")), Work(tmp_path / "kept"))
     data.write(found, tmp_path, command=command)
     draft.write(found, tmp_path, command=command)
     with tarfile.open(tmp_path / draft.ARCHIVE) as archive:

@@ -11,7 +11,7 @@ from ackclock.questions.card import ALONE, answers
 from ackclock.questions.measure import Numbers
 from ackclock.scorecard import evaluated as parts
 from ackclock.scorecard.drawing import figure
-from ackclock.scorecard.run import QUESTIONS
+from ackclock.scorecard.evaluated import QUESTIONS
 
 NAMES = ("my_algorithm.c", "cubic", "reno", "bbr")
 

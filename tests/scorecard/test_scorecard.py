@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import ackclock
+import card_form
 from ackclock import AckclockError, Scenario
 from ackclock import evaluate as ackclock_evaluate
 from ackclock import run as ackclock_run
@@ -22,12 +23,13 @@ from ackclock.estimates.repeats import AtLeast, Repeats
 from ackclock.estimates.stats import Estimate
 from ackclock.figures.experiment import Runs
 from ackclock.hosts import testbed
-from ackclock.questions import card, form, links, measure, scenarios
+from ackclock.hosts.work import Work
+from ackclock.questions import card, links, measure, scenarios
 from ackclock.questions.card import Number, Question
 from ackclock.scenario import skeleton
 from ackclock.scorecard import data, page, run
 from ackclock.scorecard import evaluated as parts
-from ackclock.scorecard.run import QUESTIONS
+from ackclock.scorecard.evaluated import QUESTIONS, Request
 from common import REFUSED, ROOT, needs_testbed
 
 BAD = Path(__file__).parent
@@ -40,7 +42,8 @@ def cache(tmp_path_factory):
 
 
 def evaluated(algorithm, cache, rows=None, against=("cubic", "reno")):
-    return run.evaluate(str(algorithm), run.chosen(rows), against=against, quick=True, cache=cache)
+    request = Request(str(algorithm), run.chosen(rows), against, quick=True)
+    return run.evaluate(request, Work(cache))
 
 
 def answers(found):
@@ -104,7 +107,7 @@ def test_what_cannot_run_has_a_card_that_says_so(file, says, cache, tmp_path, mo
     (line,) = page.table(found).rows
     assert "failed" in line
     assert data.headline(found) == "failed in contract"
-    form.Card.model_validate_json(json.dumps(data.as_json(found)))
+    card_form.Card.model_validate_json(json.dumps(data.as_json(found)))
     monkeypatch.setattr(console.out, "width", 80)
     evaluate._print(found, tmp_path)
     printed = capsys.readouterr().out
@@ -116,13 +119,13 @@ def test_what_a_machine_does_is_not_called_unsafe(tmp_path):
     """Another machine may refuse the file; that says nothing of the algorithm."""
 
     class Refuses:
-        far = True
+        is_remote = True
 
         def run(self, scenarios, reduce, done, progress=None):  # noqa: ARG002
             raise AckclockError("reno: this machine has another C compiler")
 
     with pytest.raises(AckclockError, match="another C compiler"):
-        run.evaluate("reno", run.chosen("R3"), quick=True, cache=tmp_path, executor=Refuses())
+        run.evaluate(Request("reno", run.chosen("R3"), quick=True), Work(tmp_path, Refuses()))
 
 
 def test_a_crash_in_a_later_run_ends_no_other_process(cache, tmp_path):
@@ -169,17 +172,17 @@ def test_a_command_ends_with_1_where_the_algorithm_failed(name, ackclock, tmp_pa
     done = ackclock("evaluate", name, "--rows", "links", "--no-page", "-o", "out")
     stage = "compile" if name == "typo.c" else "contract"
     assert (done.returncode, done.stdout.splitlines()[-1]) == (1, f"failed in {stage}")
-    card = form.Card.model_validate_json((tmp_path / "out" / "card.json").read_text())
+    card = card_form.Card.model_validate_json((tmp_path / "out" / "card.json").read_text())
     assert card.failed.stage == stage
 
 
 def test_a_card_has_its_form(cache):
     """With rows, those of links that are drawn, and the objective of docs/evaluate.md."""
     found = ackclock_evaluate("vegas", rows="R3", quick=True, held_out=7, cache=cache)
-    card = form.Card.model_validate_json(json.dumps(found))
+    card = card_form.Card.model_validate_json(json.dumps(found))
     assert card.held_out.gaps
     assert card.on == "simulator"
-    assert json.loads((ROOT / "docs" / "card.schema.json").read_text()) == json.loads(form.schema())
+    assert (ROOT / "docs" / "card.schema.json").read_text() == card_form.schema() + "\n"
 
 
 def test_the_objective_of_the_page_counts_the_candidates_own_runs(tmp_path, monkeypatch):
@@ -210,12 +213,13 @@ CC_ALGORITHM(lucky, "", .ssthresh = lucky_ssthresh, .cong_avoid = tcp_reno_cong_
 
 
 def test_a_budget_ends_with_what_there_is(cache):
-    found = run.evaluate("vegas", budget_s=0, cache=cache)
+    found = run.evaluate(Request("vegas", budget_s=0), Work(cache))
     assert found.stopped in [
         f"the budget of 0 s ended in the stage {x}" for x in ("links", "quick")
     ]
     assert not found.asked
-    card_of = data.as_json(run.evaluate("reno", run.chosen("links"), budget_s=60, cache=cache))
+    request = Request("reno", run.chosen("links"), budget_s=60)
+    card_of = data.as_json(run.evaluate(request, Work(cache)))
     assert card_of["stopped"] is None
     assert [row["row"] for row in card_of["rows"]] == ["links"]
 
@@ -237,17 +241,17 @@ def test_an_objective_is_of_the_runs(cache):
 
 def test_links_that_are_drawn_show_what_recognises_the_others(cache):
     rows = run.chosen("R3")
-    given = {"against": ("reno",), "quick": True, "cache": cache, "held_out": 7}
-    found = run.evaluate(str(BAD / "recognises.c"), rows, **given)
+    given = {"against": ("reno",), "quick": True, "held_out": 7}
+    found = run.evaluate(Request(str(BAD / "recognises.c"), rows, **given), Work(cache))
     assert answers(found)["R3"].mark("reno") == "same"
     recognised = {gap.number.name for gap in found.gaps if gap.counts}
     assert "utilisation with 1 BDP" in recognised
-    honest = run.evaluate("cubic", rows, **given)
+    honest = run.evaluate(Request("cubic", rows, **given), Work(cache))
     assert not [gap for gap in honest.gaps if gap.counts]
-    links = run.evaluate("cubic", run.chosen("links"), **given)
+    links = run.evaluate(Request("cubic", run.chosen("links"), **given), Work(cache))
     assert max(gap.ends[0] - gap.number.margin for gap in links.gaps) > 0
     assert not [gap for gap in links.gaps if gap.counts]  # one run of each number
-    again = run.evaluate("cubic", rows, **{**given, "held_out": 8})
+    again = run.evaluate(Request("cubic", rows, **{**given, "held_out": 8}), Work(cache))
     assert [gap.held_out for gap in again.gaps] != [gap.held_out for gap in honest.gaps]
 
 
@@ -331,13 +335,10 @@ def test_a_card_with_the_kernel_beside_the_simulator(cache, tmp_path):
     )
     todo = []
     found = run.evaluate(
-        "reno",
-        asked,
-        against=("cubic",),
-        quick=True,
-        cache=cache,
+        Request("reno", asked, ("cubic",), quick=True),
+        Work(cache),
         on=testbed.Testbed(),
-        on_runs=lambda number, seconds: todo.append((number, seconds)),
+        on_linux=lambda number, seconds: todo.append((number, seconds)),
     )
     assert todo == [(2, 6.0)]
     full, incast = found.asked
@@ -362,8 +363,9 @@ def test_a_card_with_the_kernel_beside_the_simulator(cache, tmp_path):
     text = (tmp_path / "index.html").read_text()
     assert "Not on the kernel: time of 64 kB, 32 senders, p99: bottleneck.rate = " in text
     # Kept: nothing runs again.
-    again = run.evaluate("reno", asked[:1], against=("cubic",), quick=True, cache=cache,
-                         on=testbed.Testbed(), on_runs=lambda *left: todo.append(left))  # fmt: skip
+    again = Request("reno", asked[:1], ("cubic",), quick=True)
+    kernel = testbed.Testbed()
+    again = run.evaluate(again, Work(cache), on=kernel, on_linux=lambda *left: todo.append(left))
     assert todo[1:] == [(0, 0.0)]
     assert again.asked[0].linux.answers.answers[0].found == answer.found
 
@@ -371,7 +373,7 @@ def test_a_card_with_the_kernel_beside_the_simulator(cache, tmp_path):
 def test_a_machine_that_cannot_ask_the_kernel(cache, monkeypatch):
     monkeypatch.setattr(testbed, "lacks", lambda *_: "CAP_NET_ADMIN: missing")
     with pytest.raises(AckclockError, match=r"kernel cannot run it here: CAP_NET_ADMIN.*doctor"):
-        run.evaluate("reno", against=(), cache=cache, on=testbed.Testbed())
+        run.evaluate(Request("reno", against=()), Work(cache), on=testbed.Testbed())
 
 
 def test_what_cannot_be_loaded_is_an_error(cache, tmp_path):

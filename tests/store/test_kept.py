@@ -12,6 +12,7 @@ from ackclock.base.directory import WRITTEN
 from ackclock.figures import Check, Experiment, crosscheck
 from ackclock.figures.named import Named
 from ackclock.hosts import linux, testbed
+from ackclock.hosts.work import Work
 from ackclock.questions import measure
 from ackclock.questions.rows import ROW_MADE_BY
 from ackclock.results.result import MANIFEST
@@ -257,7 +258,7 @@ def figure():
 
 def test_damaged_rows_are_said_once_and_made_anew(tmp_path, capsys):
     small = [figure()]
-    (first,) = reproduce.reproduce(small, cache=tmp_path)
+    (first,) = reproduce.reproduce(small, work=Work(tmp_path))
     table = next(iter(first.rows.values())).table
     (path,) = (tmp_path / "rows").iterdir()
     for damage in (
@@ -267,13 +268,13 @@ def test_damaged_rows_are_said_once_and_made_anew(tmp_path, capsys):
         lambda: (shutil.rmtree(path), path.write_text("no directory")),
     ):
         damage()
-        (again,) = reproduce.reproduce(small, cache=tmp_path)
+        (again,) = reproduce.reproduce(small, work=Work(tmp_path))
         assert next(iter(again.rows.values())).table.equals(table)
         (line,) = capsys.readouterr().err.splitlines()
         assert line.startswith("warning: damaged rows of figures in ")
         assert kept.read_tables(path)[0]["rows"].equals(table)
         assert list((tmp_path / "rows").iterdir()) == [path]
-    reproduce.reproduce(small, cache=tmp_path)
+    reproduce.reproduce(small, work=Work(tmp_path))
     assert capsys.readouterr().err == ""
 
 
@@ -292,17 +293,17 @@ def test_damaged_kernel_runs_are_said_once_and_made_anew(tmp_path, capsys, monke
     monkeypatch.setattr(testbed.Testbed, "simulated", 1)
     host = linux.host("kernel")
     check = Check("", Experiment("one", [{}], short, sent), {"sent": "sent"})
-    crosscheck.fill([check], host, seeds=3, cache=tmp_path)
+    crosscheck.fill([check], host, seeds=3, work=Work(tmp_path))
     assert sorted(ran) == [1, 2, 3]
-    assert len(crosscheck.load(check, host, cache=tmp_path).certificates) == 3
+    assert len(crosscheck.load(check, host, Work(tmp_path)).certificates) == 3
     flip(tmp_path / host.name / short(seed=2).key(host.version) / "samples.parquet")
     assert capsys.readouterr().err == ""
-    assert len(crosscheck.load(check, host, cache=tmp_path).certificates) == 1
+    assert len(crosscheck.load(check, host, Work(tmp_path)).certificates) == 1
     assert capsys.readouterr().err.startswith("warning: damaged kernel runs in ")
-    crosscheck.fill([check], host, seeds=3, cache=tmp_path)
+    crosscheck.fill([check], host, seeds=3, work=Work(tmp_path))
     assert capsys.readouterr().err.startswith(f"warning: damaged results in {tmp_path}/kernel")
     assert sorted(ran) == [1, 2, 2, 3]
-    assert len(crosscheck.load(check, host, cache=tmp_path).certificates) == 3
+    assert len(crosscheck.load(check, host, Work(tmp_path)).certificates) == 3
     assert capsys.readouterr().err == ""
     assert hidden(tmp_path) == []
 

@@ -5,6 +5,7 @@ import re
 
 import polars as pl
 
+from ackclock.hosts.work import Work
 from ackclock.sweeps.metrics import Reducers
 from ackclock.sweeps.sweep import Sweep
 from common import ROOT
@@ -17,7 +18,7 @@ def first_seed(result):
 def test_truths_are_shares(two, tmp_path):
     decide = {"metric": "first_seed", "above": 0.1}
     plan = Sweep(two, {"rtt": ["10ms"]}, metrics=Reducers.of([first_seed]), seeds=5, decide=decide)
-    table = plan.run(plan.check(), cache=tmp_path)
+    table = plan.run(plan.check(), Work(tmp_path))
     assert table["first_seed"].to_list() == [1, 0, 0, 0, 0]
     (cell,) = plan.cells(table)
     assert cell["first_seed"].mean == 0.2
@@ -75,7 +76,7 @@ def test_the_seeds_that_the_page_says(tmp_path):
     path = tmp_path / "sweeps" / "decided.toml"
     path.write_text(re.sub(r'(?m)^"cubic:beta" = .*', '"cubic:beta" = [0.3, 0.9]', text))
     plan = Sweep.from_toml(path, most=100)
-    cells = plan.cells(plan.run(plan.check(), cache=None))
+    cells = plan.cells(plan.run(plan.check(), keep=False))
     found = [
         (str(each["cubic:beta"]), str(each["jain_index"].n), each["verdict"]) for each in cells
     ]

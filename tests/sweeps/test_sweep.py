@@ -13,6 +13,7 @@ import pytest
 
 import ackclock
 from ackclock import Bottleneck, Flow, Local, Scenario, metrics, run
+from ackclock.hosts.work import Work
 from ackclock.store.rows import KeptRows
 from ackclock.sweeps.metrics import FLOW_METRICS, METRICS, Reducers
 from ackclock.sweeps.sweep import Sweep
@@ -105,6 +106,7 @@ def test_one_and_two_threads_make_one_table(two, tmp_path):
 KILLED = """
 import os, pathlib, signal
 from ackclock import Local, Scenario
+from ackclock.hosts.work import Work
 from ackclock.store import rows
 from ackclock.sweeps.metrics import Reducers
 from ackclock.sweeps.sweep import Sweep
@@ -118,7 +120,7 @@ rtts = {"rtt": [f"{ms}ms" for ms in range(5, 105)]}
 plan = Sweep(
     Scenario.from_toml("two.toml"), rtts, metrics=Reducers.of(["utilisation"]), seeds=10
 )
-plan.run(plan.check(), cache=pathlib.Path("kept"), executor=Local(1), progress=kill)
+plan.run(plan.check(), Work(pathlib.Path("kept"), Local(1), progress=kill))
 """
 
 
@@ -131,7 +133,7 @@ def test_a_killed_sweep_resumes(two, tmp_path):
     plan = Sweep(two, of, metrics=Reducers.of(wanted), seeds=10)
     heard = []
     again = plan.run(
-        plan.check(), cache=tmp_path / "kept", on_runs=lambda *counts: heard.append(counts)
+        plan.check(), Work(tmp_path / "kept", on_runs=lambda *counts: heard.append(counts))
     )
     ((todo, kept),) = heard
     assert todo + kept == 1000
@@ -151,9 +153,9 @@ def test_ctrl_c_keeps_all_that_is_done(two, tmp_path):
     plan = Sweep(two, {"rtt": ["10ms", "20ms"]}, metrics=Reducers.of(["utilisation"]), seeds=200)
     runs = plan.check()
     with pytest.raises(KeyboardInterrupt):
-        plan.run(runs, cache=tmp_path, progress=stop, executor=Local(2))
+        plan.run(runs, Work(tmp_path, Local(2), progress=stop))
     heard = []
-    plan.run(runs, cache=tmp_path, on_runs=lambda *counts: heard.append(counts))
+    plan.run(runs, Work(tmp_path, on_runs=lambda *counts: heard.append(counts)))
     assert heard[0][1] > 0.2 * 400
 
 
@@ -175,7 +177,7 @@ def test_what_a_row_is_kept_for(two, tmp_path):
     def runs(*wanted, scenario=two):
         plan = Sweep(scenario, {"rtt": ["10ms"]}, metrics=Reducers.of(wanted, tmp_path))
         heard = []
-        plan.run(plan.check(), cache=tmp_path / "kept", on_runs=lambda *n: heard.append(n[0]))
+        plan.run(plan.check(), Work(tmp_path / "kept", on_runs=lambda *n: heard.append(n[0])))
         return heard[0]
 
     assert runs("mine.py:late") == 1

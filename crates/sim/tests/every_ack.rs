@@ -1,8 +1,8 @@
 //! Real Linux, ACK by ACK: when each ACK arrives, what it finds the sender like, and how much the
 //! sender then sends.
 //!
-//! The files `data/acks-*.txt` are `tcp_probe` of Linux 6.12 in virtual time; `scripts/linux_traces.py`
-//! makes them. `ACKCLOCK_ACKS=FILE cargo test -p ackclock-sim --test every_ack -- --nocapture` compares
+//! The files `data/acks-*.txt` are `tcp_probe` of Linux 6.12 in virtual time: the scenario, then of each
+//! ACK its time (us), snd_una and snd_nxt (segments), snd_cwnd and srtt (us). `ACKCLOCK_ACKS=FILE cargo test -p ackclock-sim --test every_ack -- --nocapture` compares
 //! any other.
 
 mod common;

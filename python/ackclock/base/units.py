@@ -70,3 +70,10 @@ def packets_in_words(packets: int) -> str:
     """How much was simulated: "36,215 data packets", "51.3 million data packets"."""
     few = packets < 10**6
     return f"{packets:,} data packets" if few else f"{packets / 1e6:,.1f} million data packets"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: "1 file", "2 quantities"."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun.removesuffix('y')}ies" if noun.endswith("ty") else f"{number} {noun}s"

@@ -84,7 +84,7 @@ def check_command(
     Each problem is a line, FILE:LINE, what it is and the fix; the exit code is then 1. Without root
     the kernel's verifier is not asked: what the code for BPF tells is told. Nothing is registered.
     """
-    from ackclock.dialect import checking  # noqa: PLC0415 (only this command needs it)
+    from ackclock.studies import checking  # noqa: PLC0415 (only this command needs it)
 
     with one_line_errors():
         checked = checking.check(algorithm)

@@ -9,6 +9,8 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from functools import wraps
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -21,7 +23,7 @@ from typer.core import TyperCommand, TyperGroup
 from ackclock import AckclockError, _core
 from ackclock.base.directory import CACHE
 from ackclock.base.errors import visible
-from ackclock.cli.main import READER_GONE, is_interrupt
+from ackclock.base.interrupts import READER_GONE, is_interrupt
 from ackclock.scenario import snapshot
 
 if TYPE_CHECKING:
@@ -31,8 +33,8 @@ if TYPE_CHECKING:
     from ackclock import Result
     from ackclock.draw import html
     from ackclock.hosts.linux import Linux
-    from ackclock.hosts.shard import Shard
     from ackclock.hosts.threads import Executor
+    from ackclock.hosts.work import Work
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -88,7 +90,8 @@ class Commands(typer.Typer):
         super().__init__(cls=_Group, **options)
 
     def command(self, name: str | None = None, **options: Any) -> Callable[[T], T]:
-        return super().command(name, cls=_Command, **options)
+        add = super().command(name, cls=_Command, **options)
+        return lambda function: add(_with_options(function))
 
 
 app = Commands(
@@ -240,56 +243,87 @@ OnRay = Annotated[
 ]
 
 
-ShardOf = Annotated[
-    str | None,
-    typer.Option(
-        "--shard",
-        metavar="K/N",
-        help="Run only the K-th of N parts, and keep its runs (docs/cluster.md).",
-    ),
-]
-Merge = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--merge",
-        metavar="DIR",
-        help="Take over what shards have kept that ran in DIR; may have a * (may repeat).",
-    ),
-]
+@dataclass(frozen=True)
+class Shared:
+    """The options of a command whose runs other machines may share."""
+
+    jobs: Jobs = 0
+    on_ray: OnRay = None
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="K/N",
+            help="Run only the K-th of N parts, and keep its runs (docs/cluster.md).",
+        ),
+    ] = None
+    merge: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="DIR",
+            help="Take over what shards have kept that ran in DIR; may have a * (may repeat).",
+        ),
+    ] = None
+
+    def work(
+        self,
+        host: "Linux | None" = None,
+        *,
+        not_with: str = "",
+        unused: Mapping[str, object] | None = None,
+    ) -> "Work":
+        """What a command has to run: all, or its shard; takes over what others have kept.
+
+        `not_with` is an option of the command that cannot be shared, `unused` are those that a
+        shard does not look at, with what they were given. Raises `AckclockError`.
+        """
+        from ackclock.hosts.shard import WHOLE, Shard, take_over  # noqa: PLC0415 (slow to import)
+        from ackclock.hosts.work import Work  # noqa: PLC0415 (slow to import)
+
+        if (self.shard or self.merge) and not_with:
+            raise AckclockError(f"{'--shard' if self.shard else '--merge'}: not with {not_with}")
+        if given := [name for name, value in (unused or {}).items() if self.shard and value]:
+            raise AckclockError(
+                f"--shard: writes no table; give {given[0]} to the command that comes after all "
+                "shards"
+            )
+        if self.shard and self.merge:
+            raise AckclockError("--shard and --merge: give one of the two; the merge comes last")
+        if self.merge:
+            err.print(f"{take_over(self.merge, Path(CACHE))} entries of kept runs taken over")
+        own = Shard.read(self.shard) if self.shard else WHOLE
+        return Work(executor=host or executor(self.jobs, self.on_ray), shard=own, on_runs=say_runs)
 
 
-def shard_of(
-    shard: str | None,
-    merge: list[str] | None,
-    *,
-    not_with: str = "",
-    unused: Mapping[str, object] | None = None,
-) -> "Shard | None":
-    """The shard that a command is, if it is one; takes over what others have kept.
+def _with_options(function: Any) -> Any:
+    """The function with the options of `Shared`, if it has that as a parameter."""
+    signature = inspect.signature(function)
+    own = [each for each in signature.parameters.values() if each.annotation is not Shared]
+    if len(own) == len(signature.parameters):
+        return function
+    own += inspect.signature(Shared).parameters.values()
 
-    `not_with` is an option of the command that cannot be shared, `unused` are those that a shard
-    does not look at, with what they were given. Raises `AckclockError`.
-    """
-    from ackclock.hosts.shard import Shard, take_over  # noqa: PLC0415 (slow to import)
+    @wraps(function)
+    def called(**given: Any) -> Any:
+        shared = Shared(**{each.name: given.pop(each.name) for each in fields(Shared)})
+        return function(**given, shared=shared)
 
-    if (shard or merge) and not_with:
-        raise AckclockError(f"{'--shard' if shard else '--merge'}: not with {not_with}")
-    if given := [name for name, value in (unused or {}).items() if shard and value]:
-        raise AckclockError(
-            f"--shard: writes no table; give {given[0]} to the command that comes after all shards"
-        )
-    if shard and merge:
-        raise AckclockError("--shard and --merge: give one of the two; the merge comes last")
-    if merge:
-        err.print(f"{take_over(merge, Path(CACHE))} entries of kept runs taken over")
-    return Shard.read(shard) if shard else None
+    called.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
+    called.__annotations__ = {each.name: each.annotation for each in own}
+    return called
 
 
-def say_shard(shard: "Shard") -> None:
+@contextmanager
+def showing(work: "Work", what: str) -> Iterator["Work"]:
+    """The same, with a bar."""
+    with progress_bar(what) as progress:
+        yield replace(work, progress=progress)
+
+
+def say_shard(work: "Work") -> None:
     """At the end of a shard: what to do with it."""
     out.print(
-        f"shard {shard} is done; its runs are kept in {Path(CACHE).absolute()}. When all are done, "
-        "type the command without --shard here, or elsewhere with --merge DIR"
+        f"shard {work.shard} is done; its runs are kept in {Path(CACHE).absolute()}. "
+        "When all are done, type the command without --shard here, or elsewhere with --merge DIR"
     )
 
 

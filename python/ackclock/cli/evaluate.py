@@ -13,16 +13,15 @@ import typer
 from ackclock import AckclockError
 from ackclock.base import units
 from ackclock.base.directory import Directory
+from ackclock.base.interrupts import is_interrupt
 from ackclock.cli.console import (
     RESUMES,
     SCENARIOS,
     SIM,
     Jobs,
-    Merge,
     On,
-    OnRay,
     Output,
-    ShardOf,
+    Shared,
     app,
     err,
     executor,
@@ -33,11 +32,10 @@ from ackclock.cli.console import (
     print_json,
     print_report,
     progress_bar,
-    say_runs,
     say_shard,
-    shard_of,
+    showing,
 )
-from ackclock.cli.main import is_interrupt
+from ackclock.scenario.scenario import name_in
 
 if TYPE_CHECKING:
     from ackclock.questions.card import Question
@@ -99,10 +97,8 @@ def evaluate_command(
         ),
     ] = False,
     output: Output = None,
-    jobs: Jobs = 0,
-    on_ray: OnRay = None,
-    shard: ShardOf = None,
-    merge: Merge = None,
+    *,
+    shared: Shared,
 ) -> None:
     """Ask of an algorithm what RFC 9743 asks; print a scorecard.
 
@@ -125,38 +121,30 @@ def evaluate_command(
     With --on kernel each row has a second line, from real TCP in real time: one run at a time,
     unless --jobs says otherwise. Choose few rows: a run takes 70 s.
     """
+    from ackclock.hosts.work import quiet  # noqa: PLC0415 (slow to import)
     from ackclock.scorecard import data, run  # noqa: PLC0415 (slow to import)
+    from ackclock.scorecard.evaluated import Request  # noqa: PLC0415
 
     started_s = time.monotonic()
     with one_line_errors(RESUMES):
-        name = Path(algorithm.partition("@")[0].partition(":")[0]).stem
+        name = Path(name_in(algorithm)).stem
         path = output or Path("out") / f"evaluate-{name}"
         asked = run.chosen(rows)
         others = [each.strip() for each in against.split(",") if each.strip() != algorithm]
-        own = shard_of(
-            shard,
-            merge,
+        request = Request(algorithm, asked, others, quick, held_out, _seconds(budget))
+        linux, jobs = linux_of(on, shared.jobs, shared.on_ray), shared.jobs
+        real_time = linux is not None and linux.real_time
+        work = replace(shared, jobs=0 if real_time else jobs).work(
             not_with="" if on == SIM else f"--on {on}",
             unused={"-o": output, "--check": check, "--json": as_json},
         )
-        if own is not None:
-            with progress_bar("evaluating") as progress:
-                run.fill(
-                    algorithm,
-                    asked,
-                    against=others,
-                    quick=quick,
-                    shard=own,
-                    executor=executor(jobs, on_ray),
-                    progress=progress,
-                    on_runs=say_runs,
-                )
-            say_shard(own)
+        if shared.shard:
+            with showing(work, "evaluating") as working:
+                run.fill(request, working)
+            say_shard(work)
             return
         thresholds = _thresholds(check, asked, others)
         with _errors_for_ci(path, thresholds):
-            linux = linux_of(on, jobs, on_ray)
-            real_time = linux is not None and linux.real_time
             keys = {"--rows": rows, "--held-out": held_out, "--on": on if linux else None}
             command = _command(algorithm, {"--against": against, **keys}, quick)
 
@@ -166,19 +154,8 @@ def evaluate_command(
                     err.print(f"{number} runs on the {on}{left if real_time else ''}")
 
             with Directory(path) as directory:
-                with progress_bar("evaluating") as progress:
-                    evaluated = run.evaluate(
-                        algorithm,
-                        asked,
-                        against=others,
-                        quick=quick,
-                        held_out=held_out,
-                        budget_s=_seconds(budget),
-                        executor=executor(0 if real_time else jobs, on_ray),
-                        on=linux,
-                        progress=progress,
-                        on_runs=say,
-                    )
+                with showing(replace(work, on_runs=quiet), "evaluating") as working:
+                    evaluated = run.evaluate(request, working, on=linux, on_linux=say)
                 found = _judged(thresholds, evaluated)
 
                 def fill(partial: Path) -> None:
@@ -391,13 +368,13 @@ def attack_command(
     attack.json, for --check, and a picture.
     """
     from ackclock.questions.trouble import VARIED  # noqa: PLC0415 (slow to import)
-    from ackclock.scorecard import attack  # noqa: PLC0415
+    from ackclock.scorecard import attack, drawing  # noqa: PLC0415
 
     with one_line_errors():
         if check is not None:
             _check_attack(algorithm, check, jobs)
             return
-        name = Path(algorithm.partition("@")[0].partition(":")[0]).stem
+        name = Path(name_in(algorithm)).stem
         path = output or Path("out") / f"attack-{name}"
         what = hurt if hurt in attack.HURTS else attack.function(hurt)
         linux = linux_of(on, jobs)
@@ -420,7 +397,7 @@ def attack_command(
                 with progress_bar(f"on {on}"):
                     there = attack.checked(found, linux, attack.SEEDS[:1])
                 out.print(f"on {on}: {_damage(there)}")
-            directory.fill(lambda partial: attack.write(found, partial))
+            directory.fill(lambda partial: drawing.write(found, partial))
         out.print(f"{attack.HURTS.get(hurt, hurt)}: {_damage(found)}")
         if not found.crash and found.against and found.excess <= 0:
             out.print(

@@ -9,9 +9,10 @@ import resource
 import signal
 import sys
 
+from ackclock.base.interrupts import READER_GONE, interrupt, is_interrupt
+
 TYPE_CHECKING = False  # what `typing` has, without 3 ms in which an interrupt prints a traceback
 if TYPE_CHECKING:
-    from types import FrameType
     from typing import Any
 
 #: Module → its commands. A command needs only its own module; help and completion need each.
@@ -35,8 +36,6 @@ RENAMED = {
     "explain": ("capture", "explain"),
 }
 
-#: What a shell says of a command whose reader has gone (`| head`): 128 and the number of SIGPIPE.
-READER_GONE = 141
 #: What numpy, polars and threads reserve: with 2 cores a run fails below 0.9 GB, and at 1 at times.
 ADDRESSES_MB = 2000
 
@@ -45,7 +44,7 @@ def main() -> None:
     """The command line. A user's mistake is one line and exit code 1 or 2, an interrupt is 130."""
     for stop in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(stop) != signal.SIG_IGN:  # not under nohup
-            signal.signal(stop, _interrupt)
+            signal.signal(stop, interrupt)
     # What is imported stays: looking for garbage in it would take 0.05 s, and again at the end.
     # All modules of `run` are 200 000 objects.
     gc.set_threshold(400_000)
@@ -161,26 +160,3 @@ def _key(option: str | None, context: "Any") -> str | None:
     name = option.lstrip("-").replace("-", "_")
     tables: dict[str, Any] = {"": ScenarioKeys, "bottleneck.": Bottleneck, "flow.": Flow}
     return next((at + name for at, table in tables.items() if name in table.names()), None)
-
-
-#: Signals that have come.
-_interrupts: list[int] = []
-
-
-def _interrupt(number: int, _: "FrameType | None") -> None:
-    _interrupts.append(number)
-    sys.unraisablehook = _again
-    raise KeyboardInterrupt
-
-
-def _again(unraised: "sys.UnraisableHookArgs") -> None:
-    """What cannot be raised (`__del__`) is not printed; an interrupt comes once more."""
-    if issubclass(unraised.exc_type, KeyboardInterrupt):
-        signal.signal(signal.SIGALRM, _interrupt)
-        signal.setitimer(signal.ITIMER_REAL, 0.01)
-
-
-def is_interrupt(error: BaseException) -> bool:
-    """Whether it is an interrupt, or what a library has made of one (a panic, in Rust)."""
-    made_of_one = bool(_interrupts) and not isinstance(error, SystemExit)
-    return made_of_one or isinstance(error, KeyboardInterrupt)

@@ -18,17 +18,15 @@ from ackclock.cli.console import (
     RESUMES,
     SIM,
     Jobs,
-    Merge,
     Most,
     On,
     OnRay,
     Output,
-    ShardOf,
+    Shared,
     UntilDecided,
     app,
     complete_figure,
     err,
-    executor,
     in_words,
     linux_of,
     most_seeds,
@@ -38,7 +36,7 @@ from ackclock.cli.console import (
     progress_bar,
     say_runs,
     say_shard,
-    shard_of,
+    showing,
 )
 
 if TYPE_CHECKING:
@@ -49,7 +47,6 @@ if TYPE_CHECKING:
     from ackclock.figures.named import Named
     from ackclock.figures.reproduce import Reproduced
     from ackclock.hosts.linux import Linux
-    from ackclock.hosts.threads import Executor
     from ackclock.scenario.scenario import Scenario
 
 PANEL = "The papers"
@@ -93,11 +90,9 @@ def reproduce_command(
         ),
     ] = False,
     quick: Quick = False,
-    jobs: Jobs = 0,
     on: On = SIM,
-    on_ray: OnRay = None,
-    shard: ShardOf = None,
-    merge: Merge = None,
+    *,
+    shared: Shared,
 ) -> None:
     """Repeat figures of the papers; write tables, verdicts and a page.
 
@@ -120,18 +115,17 @@ def reproduce_command(
     without the simulator.
     """
     from ackclock.figures import reproduce  # noqa: PLC0415 (slow to import)
-    from ackclock.hosts.work import CACHE  # noqa: PLC0415 (slow to import)
     from ackclock.pages import figure_pages, site  # noqa: PLC0415 (slow to import)
 
     started_s = time.monotonic()
     with one_line_errors(RESUMES):
-        host = linux_of(on, jobs)
-        if host and (reason := _not_there(host, quick, sensitivity, settings, on_ray)):
+        host = linux_of(on, shared.jobs)
+        if host and (reason := _not_there(host, quick, sensitivity, settings, shared.on_ray)):
             raise AckclockError(reason)
         beside = host if host and (host.real_time or not (quick or settings)) else None
         chosen = _chosen(figures)
-        not_with = f"--on {on}" if beside else "--on-ray" if shard and on_ray else ""
-        own = shard_of(shard, merge, not_with=not_with, unused={"-o": output})
+        not_with = f"--on {on}" if beside else "--on-ray" if shared.shard and shared.on_ray else ""
+        work = shared.work(host, not_with=not_with, unused={"-o": output})
         path = output or Path("out") / (figures[0].replace("/", "-") + (f"-{on}" if beside else ""))
         options = "".join(f" --set {shlex.quote(each)}" for each in settings or ())
         options += " --sensitivity" if sensitivity else ""
@@ -140,20 +134,20 @@ def reproduce_command(
         options += f" --on {on}" if on != SIM else ""
         command = f"ackclock reproduce {shlex.join(figures)}{options}"
         if beside:
-            _reproduce_beside(beside, figures, chosen, seeds, jobs, path, command)
+            _reproduce_beside(beside, figures, chosen, seeds, shared.jobs, path, command)
             return
-        where: Executor = host or executor(jobs, on_ray)
-        cache = CACHE / host.name if host else CACHE
+        if host:
+            work = replace(work, cache=work.cache / host.name)
         how: Any = {"seeds": seeds, "quick": quick, "settings": settings or ()}
-        how |= {"sensitivity": sensitivity, "cache": cache, "executor": where, "on_runs": say_runs}
-        if own is not None:
-            with progress_bar("simulating") as progress:
-                reproduce.fill(chosen, shard=own, progress=progress, **how)
-            say_shard(own)
+        how |= {"sensitivity": sensitivity}
+        if shared.shard:
+            with showing(work, "simulating") as working:
+                reproduce.fill(chosen, work=working, **how)
+            say_shard(work)
             return
         with Directory(path) as directory:
-            with progress_bar("simulating") as progress:
-                reproduced = reproduce.reproduce(chosen, progress=progress, **how)
+            with showing(work, "simulating") as working:
+                reproduced = reproduce.reproduce(chosen, work=working, **how)
             with progress_bar("drawing") as progress:
                 directory.fill(
                     lambda partial: figure_pages.write(
@@ -204,6 +198,7 @@ def _reproduce_beside(
     command: str,
 ) -> None:
     from ackclock.figures import crosscheck  # noqa: PLC0415 (only these runs need it)
+    from ackclock.hosts.work import Work  # noqa: PLC0415 (only these runs need it)
     from ackclock.pages import figure_pages  # noqa: PLC0415 (only these runs need it)
 
     def check_of(each: "Named") -> "Check | None":
@@ -232,7 +227,7 @@ def _reproduce_beside(
                 list(checks.values()),
                 host,
                 seeds=seeds or host.seeds,
-                progress=progress,
+                work=Work(progress=progress),
                 on_missing=say,
             )
         checked = {}
@@ -242,7 +237,7 @@ def _reproduce_beside(
                 def part(fraction: float, done: int = done) -> None:
                     progress((done + fraction) / len(checks))
 
-                checked[name] = crosscheck.load(check, host, progress=part)
+                checked[name] = crosscheck.load(check, host, Work(progress=part))
         there = [(name, each) for name, each in checked.items() if each is not None]
         directory.fill(lambda partial: figure_pages.write_checked(there, partial, command=command))
     for name, each in there:
@@ -270,10 +265,8 @@ def claims_command(
     quick: Quick = False,
     until_decided: UntilDecided = False,
     most: Most = None,
-    jobs: Jobs = 0,
-    on_ray: OnRay = None,
-    shard: ShardOf = None,
-    merge: Merge = None,
+    *,
+    shared: Shared,
 ) -> None:
     """Print what the papers claim, what we measured, and the verdict.
 
@@ -294,26 +287,22 @@ def claims_command(
     from ackclock.pages import site  # noqa: PLC0415 (slow to import)
 
     with one_line_errors(RESUMES):
-        where = executor(jobs, on_ray)
         most = most_seeds(until_decided, most)
         if quick and most is not None:
             raise AckclockError("--quick and --until-decided: give one of the two")
         chosen = _with_claims(figures or ["all"])
-        not_with = "--on-ray" if shard and on_ray else ""
+        not_with = "--on-ray" if shared.shard and shared.on_ray else ""
         not_with = "--until-decided" if most is not None else not_with
-        own = shard_of(shard, merge, not_with=not_with, unused={"-o": output, "--parts": parts})
-        how: Any = {"executor": where, "on_runs": say_runs}
-        how |= {"sensitivity": not settings if sensitivity is None else sensitivity}
-        if own is not None:
-            with progress_bar("simulating") as progress:
-                how |= {"shard": own, "quick": quick, "progress": progress}
+        work = shared.work(not_with=not_with, unused={"-o": output, "--parts": parts})
+        how: Any = {"sensitivity": not settings if sensitivity is None else sensitivity}
+        if shared.shard:
+            with showing(work, "simulating") as how["work"]:
                 for changed in [(), settings] if settings else [()]:
-                    reproduce.fill(chosen, settings=changed, **how)
-            say_shard(own)
+                    reproduce.fill(chosen, quick=quick, settings=changed, **how)
+            say_shard(work)
             return
         with nullcontext() if output is None else Directory(output) as directory:
-            with progress_bar("simulating") as progress:
-                how |= {"progress": progress}
+            with showing(work, "simulating") as how["work"]:
 
                 def judged(*changed: str) -> "list[Reproduced]":
                     if most is None:
@@ -399,7 +388,7 @@ def report_command(
 
     started_s = time.monotonic()
     with one_line_errors(RESUMES):
-        where = executor(jobs, on_ray)
+        work = Shared(jobs, on_ray).work()
         path = output or Path("out/report")
         command = "ackclock report" + (" --quick" if quick else "")
         every = papers.load("all")
@@ -412,14 +401,9 @@ def report_command(
                 say_runs(to_run, there)
 
             with Directory(path) as directory:
-                with progress_bar(f"simulating {paper}") as progress:
+                with showing(replace(work, on_runs=say), f"simulating {paper}") as working:
                     reproduced += reproduce.reproduce(
-                        list(chosen),
-                        quick=quick,
-                        sensitivity=True,
-                        executor=where,
-                        progress=progress,
-                        on_runs=say,
+                        list(chosen), quick=quick, sensitivity=True, work=working
                     )
                 # Drawing takes as long as quick runs, but nothing beside full ones.
                 if len(reproduced) < len(every) and (quick or not any(todo)):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ackclock import AckclockError
+from ackclock.base import units
 from ackclock.base.directory import Directory
 from ackclock.cli.console import (
     ALGORITHM,
@@ -16,17 +17,14 @@ from ackclock.cli.console import (
     SCENARIOS,
     SIM,
     Jobs,
-    Merge,
     Most,
     On,
-    OnRay,
     Output,
-    ShardOf,
+    Shared,
     UntilDecided,
     app,
     beside,
     complete_algorithm,
-    executor,
     linux_of,
     most_seeds,
     new_table,
@@ -37,9 +35,8 @@ from ackclock.cli.console import (
     print_table,
     progress_bar,
     say_invalid,
-    say_runs,
     say_shard,
-    shard_of,
+    showing,
 )
 
 if TYPE_CHECKING:
@@ -68,10 +65,8 @@ def sweep_command(
     until_decided: UntilDecided = False,
     most: Most = None,
     on: On = SIM,
-    jobs: Jobs = 0,
-    on_ray: OnRay = None,
-    shard: ShardOf = None,
-    merge: Merge = None,
+    *,
+    shared: Shared,
 ) -> None:
     """Run a scenario over a grid or a Latin hypercube of its fields.
 
@@ -89,10 +84,8 @@ def sweep_command(
     from ackclock.sweeps.sweep import Sweep  # noqa: PLC0415 (slow to import)
 
     with one_line_errors(RESUMES):
-        where = linux_of(on, jobs, on_ray) or executor(jobs, on_ray)
-        own = shard_of(
-            shard,
-            merge,
+        work = shared.work(
+            linux_of(on, shared.jobs, shared.on_ray),
             not_with="--until-decided" if until_decided else "",
             unused={"-o": output, "--plot": plot, "--json": as_json},
         )
@@ -103,18 +96,18 @@ def sweep_command(
             from ackclock.draw import sweep_plots  # noqa: PLC0415 (slow to import)
 
             sweep_plots.layout(sweep)
-        if own is not None:
-            with progress_bar("checking") as checking:
-                runs = sweep.check(checking, own, where)
-            with progress_bar(file.stem) as progress:
-                sweep.fill(runs, executor=where, progress=progress, on_runs=say_runs)
-            say_shard(own)
+        if shared.shard:
+            with showing(work, "checking") as checking:
+                runs = sweep.check(checking)
+            with showing(work, file.stem) as filling:
+                sweep.fill(runs, filling)
+            say_shard(work)
             return
         with Directory(path) as directory:
-            with progress_bar("checking") as checking:
-                runs = sweep.check(checking, executor=where)
-            with progress_bar(file.stem) as progress:
-                table = sweep.run(runs, executor=where, progress=progress, on_runs=say_runs)
+            with showing(work, "checking") as checking:
+                runs = sweep.check(checking)
+            with showing(work, file.stem) as running:
+                table = sweep.run(runs, running)
             directory.fill(lambda partial: _write(sweep, table, file, partial, plot))
         if as_json:
             _print_json(sweep, table)
@@ -199,15 +192,13 @@ def compare_command(
             else:
                 from ackclock.questions import on_link  # noqa: PLC0415 (slow to import)
 
-                with progress_bar(scenario.name) as progress:
+                with showing(Shared(jobs).work(), scenario.name) as work:
                     compared = on_link.on_link(
                         given,
                         on_link.algorithms(algorithm or ["all"]),
                         settings or [],
                         seeds=seeds or on_link.SEEDS,
-                        executor=executor(jobs, None),
-                        progress=progress,
-                        on_runs=say_runs,
+                        work=work,
                     )
             if directory is not None:
                 directory.fill(compared.write)
@@ -291,7 +282,7 @@ def _print(sweep: "Sweep", table: "pl.DataFrame") -> None:
     points = table.unique([axis.column for axis in sweep.axes])
     if len(points) > MOST_ROWS:
         out.print(f"… and {len(points) - MOST_ROWS} more points")
-    runs = f"{_counted(len(table), 'run')}, {_counted(len(points), 'point')}"
+    runs = f"{units.counted(len(table), 'run')}, {units.counted(len(points), 'point')}"
     if len(table) > len(points):
         runs += ": mean (95 % interval)"
     out.print(runs)
@@ -317,7 +308,3 @@ def _number(estimate: "Estimate") -> str:
 def _digits(number: float) -> str:
     """Four digits, without an exponent where there are more before the point."""
     return f"{number:.0f}" if abs(number) >= 1e3 else f"{number:.4g}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ackclock import AckclockError
+from ackclock.base import units
 from ackclock.base.directory import Directory
 from ackclock.cli.console import (
     SCENARIOS,
@@ -230,8 +231,7 @@ def _live(reading: Callable[[], list[Connection]], every: float, by: str) -> Non
 def table(connections: list[Connection], most: int | None = None) -> "Table":
     """The connections as a table of at most so many rows."""
     shown = connections[:most]
-    one = len(connections) == 1
-    title = f"{len(connections)} TCP connection{'' if one else 's'}"
+    title = units.counted(len(connections), "TCP connection")
     if left := len(connections) - len(shown):
         title += f", {left} not shown"
     made = new_table("local", "remote", "algorithm", "state", *NUMBERS, title=title)

@@ -37,9 +37,12 @@ def judge(what: str, scenario: Scenario, folder: Path, progress: Progress) -> di
 
 
 def _scorecard(algorithm: str, directory: Directory, progress: Progress) -> dict[str, Any]:
+    from ackclock.hosts.work import Work  # noqa: PLC0415 (slow to import)
     from ackclock.scorecard import data, page, run  # noqa: PLC0415 (slow to import)
+    from ackclock.scorecard.evaluated import Request  # noqa: PLC0415 (slow to import)
 
-    found = run.evaluate(algorithm, quick=True, progress=lambda done: progress(0.8 * done))
+    work = Work(progress=lambda done: progress(0.8 * done))
+    found = run.evaluate(Request(algorithm, quick=True), work)
     command = f"ackclock evaluate {shlex.quote(Path(algorithm).name)} --quick"
     directory.fill(
         lambda to: page.write(
@@ -50,10 +53,10 @@ def _scorecard(algorithm: str, directory: Directory, progress: Progress) -> dict
 
 
 def _attack(algorithm: str, directory: Directory, progress: Progress) -> dict[str, Any]:
-    from ackclock.scorecard import attack  # noqa: PLC0415 (slow to import)
+    from ackclock.scorecard import attack, drawing  # noqa: PLC0415 (slow to import)
 
     found = attack.attack(algorithm, most=TRIES, progress=progress)
-    directory.fill(lambda to: attack.write(found, to))
+    directory.fill(lambda to: drawing.write(found, to))
     mine, other = (100 * (each or 0) for each in (found.damage, found.damage_of_other))
     harm = f"harm to other flows {mine:.0f} %; {found.against} in its place {other:.0f} %"
     says = found.crash or harm

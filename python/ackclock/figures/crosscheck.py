@@ -5,15 +5,15 @@ Linux in virtual time. Their runs are kept beside the simulated ones, as `.ackcl
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ackclock.base import units
 from ackclock.base.errors import AckclockError
 from ackclock.draw import html, plot, style
 from ackclock.estimates.stats import Estimate
@@ -22,14 +22,16 @@ from ackclock.figures.batches import Batch
 from ackclock.figures.experiment import Point, Runs, as_row
 from ackclock.figures.figure import Check
 from ackclock.figures.quantity import Column
-from ackclock.hosts import linux, work
+from ackclock.hosts import linux
 from ackclock.hosts.linux import Linux
-from ackclock.hosts.threads import LOCAL, Executor
-from ackclock.hosts.work import CACHE, run_all, whole
+from ackclock.hosts.work import WORK, Work, quiet, whole
 from ackclock.results.result import Result
 from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import Scenario
 from ackclock.store import entries
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SIMULATOR = "simulator"
 
@@ -89,9 +91,10 @@ class Checked:
         """How many runs, and how well those in real time kept it."""
         left, right = self.sides
         linux = self.manifests[0]["kernel"].partition(" (")[0].partition("-")[0]
+        runs = units.counted(len(self.manifests), "run")
         caption = (
             f"Picture: the first run of each point, the {left} on the left, the {right} on the "
-            f"right. Table: means and 95 % intervals. {_runs(len(self.manifests))} on Linux {linux}"
+            f"right. Table: means and 95 % intervals. {runs} on Linux {linux}"
         )
         if late_us := [each["lateness_p99_us"] for each in self.certificates]:
             caption += f", all valid; p99 of lateness at most {max(late_us):.0f} µs"
@@ -144,10 +147,6 @@ class Checked:
         axes.set_title(column.name, fontsize="small")
 
 
-def _runs(number: int) -> str:
-    return f"{number} run{'' if number == 1 else 's'}"
-
-
 def _overlap(a: Estimate, b: Estimate) -> str:
     """Whether their intervals do, or are within 0.1 % where they are narrower than that."""
     if 1 in (a.n, b.n):
@@ -161,33 +160,23 @@ def fill(
     on: Linux,
     *,
     seeds: int,
-    cache: Path = CACHE,
-    progress: Callable[[float], None] | None = None,
+    work: Work = WORK,
     on_missing: Callable[[Sequence[Scenario]], None] | None = None,
 ) -> None:
-    """Runs on Linux what of the checks is not kept, as `hosts.work.fill` does.
+    """Runs on Linux what of the checks is not kept, as `Work.fill` does.
 
     Raises `AckclockError` where the machine cannot, or keeps time too badly for a valid run.
     """
     runs = [scenario for check in checks for _, _, scenario in check.repeats(seeds)]
-    place = cache / on.name
-    work.fill(runs, cache=place, executor=on, progress=progress, on_missing=on_missing)
+    replace(work, cache=work.cache / on.name, executor=on).fill(runs, on_missing)
 
 
-def load(
-    check: Check,
-    on: Linux,
-    *,
-    cache: Path = CACHE,
-    executor: Executor = LOCAL,
-    progress: Callable[[float], None] | None = None,
-) -> Checked | None:
+def load(check: Check, on: Linux, work: Work = WORK) -> Checked | None:
     """The check with its kept runs on Linux, seeds 1 to n; None where a point has none.
 
-    A damaged run is a missing one; a line on stderr says so.
-    `progress` is called with the fraction of the simulated runs that is done.
+    A damaged run is a missing one; a line on stderr says so. `work` is of the simulated runs.
     """
-    experiment, place = check.experiment, cache / on.name
+    experiment, place = check.experiment, work.cache / on.name
     repeats, numbers, manifests, first = [], [], [], []
     damaged: list[Path] = []
     with snapshot.held():
@@ -214,10 +203,10 @@ def load(
             (point, seed, linux.like(scenario, on.name))
             for point, seed, scenario in check.repeats(on.simulated)
         ]
-        simulated = Batch(experiment, None, beside, executor.version)
-        (rows,) = figure_rows.rows_of([simulated], cache, executor, progress, None).values()
+        simulated = Batch(experiment, None, beside, work.executor.version)
+        (rows,) = figure_rows.rows_of([simulated], work).values()
         ones = [scenario for _, seed, scenario in beside if seed == 1]
-        drawn = run_all(ones, whole, cache=cache, executor=executor)
+        drawn = replace(work, progress=quiet).reduced(ones, whole)
     return Checked(
         check,
         on,

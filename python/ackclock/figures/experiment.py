@@ -10,7 +10,7 @@ import polars as pl
 from ackclock.estimates.repeats import AtLeast, AtMost, Repeats
 from ackclock.results import metrics
 from ackclock.results.result import Result
-from ackclock.scenario.scenario import Scenario
+from ackclock.scenario.scenario import Scenario, name_in
 from ackclock.scenario.settings import algorithm_of
 
 #: A point of an experiment: column → value.
@@ -56,7 +56,7 @@ class Variant:
 def set_where_it_fits(scenario: Scenario, settings: Sequence[str]) -> Scenario:
     """The scenario with these settings, without those of algorithms that it does not have."""
     names = {
-        str(each.algorithm).partition("@")[0].partition(":")[0]  # type: ignore[attr-defined]
+        name_in(str(each.algorithm))  # type: ignore[attr-defined]
         for each in (*scenario.flows, *scenario.sessions)
     }
     fitting = [each for each in settings if algorithm_of(each) in (None, *names)]

@@ -6,7 +6,8 @@ cluster only rows return. They are kept as they come, each until our Python chan
 
 import functools
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,7 @@ from ackclock import _core
 from ackclock.base.directory import collect
 from ackclock.figures.batches import Batch
 from ackclock.figures.experiment import Experiment, Runs, as_row
-from ackclock.hosts import work
-from ackclock.hosts.threads import Executor
+from ackclock.hosts.work import Rows, Work
 from ackclock.store import entries
 from ackclock.store.made_by import source_hash
 from ackclock.store.rows import KeptRows, Row
@@ -26,28 +26,21 @@ if TYPE_CHECKING:
     from ackclock.scenario.scenario import Scenario
 
 
-def rows_of(
-    batches: Sequence[Batch],
-    cache: Path,
-    executor: Executor,
-    progress: Callable[[float], None] | None,
-    on_runs: Callable[[int, int], None] | None,
-) -> dict[Batch, Runs]:
+def rows_of(batches: Sequence[Batch], work: Work) -> dict[Batch, Runs]:
     """The rows of each batch, after running what is not kept."""
-    collect(cache / "rows")
-    paths = {batch: _rows_path(batch, cache) for batch in batches}
+    collect(work.cache / "rows")
+    paths = {batch: _rows_path(batch, work.cache) for batch in batches}
     damaged: list[Path] = []
     known = {batch: entries.find(path, _read_rows, damaged) for batch, path in paths.items()}
     missing = [batch for batch in batches if known[batch] is None]
     entries.say_damaged(damaged, "rows of figures")
 
     def heard(to_run: int, there: int) -> None:
-        if on_runs is not None:
-            beside = {key for batch in batches for key in batch.keys}
-            beside -= {key for batch in missing for key in batch.keys}
-            on_runs(to_run, there + len(beside))
+        beside = {key for batch in batches for key in batch.keys}
+        beside -= {key for batch in missing for key in batch.keys}
+        work.on_runs(to_run, there + len(beside))
 
-    made = _fetch(missing, cache, executor, progress, heard)
+    made = _fetch(missing, replace(work, on_runs=heard))
     found = {}
     for batch, path in paths.items():
         table = known[batch]
@@ -58,35 +51,22 @@ def rows_of(
     return found
 
 
-def _fetch(
-    batches: Sequence[Batch],
-    cache: Path,
-    executor: Executor,
-    progress: Callable[[float], None] | None,
-    on_runs: Callable[[int, int], None] | None,
-) -> dict[Batch, list[Row]]:
+def _fetch(batches: Sequence[Batch], work: Work) -> dict[Batch, list[Row]]:
     """The row of each run of the batches, in order; runs what is not kept."""
-    collect(cache)
+    collect(work.cache)
     runs: dict[Experiment, dict[str, Scenario]] = {}
     for batch in batches:
         runs[batch.experiment] = runs.get(batch.experiment, {}) | batch.by_key
     every = {key: scenario for own in runs.values() for key, scenario in own.items()}
     wanted = {
-        experiment: work.Rows(
+        experiment: Rows(
             functools.partial(as_row, experiment.row),
             list(own),
-            KeptRows(cache / "rows" / _name(experiment)) if executor.far else None,
+            KeptRows(work.cache / "rows" / _name(experiment)) if work.executor.is_remote else None,
         )
         for experiment, own in runs.items()
     }
-    work.fill_rows(
-        list(wanted.values()),
-        lambda keys: [every[key] for key in keys],
-        cache=cache,
-        executor=executor,
-        progress=progress,
-        on_runs=on_runs,
-    )
+    work.fill_rows(list(wanted.values()), lambda keys: [every[key] for key in keys], results=True)
     return {batch: [wanted[batch.experiment].found[key] for key in batch.keys] for batch in batches}
 
 

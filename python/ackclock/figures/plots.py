@@ -15,6 +15,7 @@ from ackclock.figures.experiment import Experiment, Point
 from ackclock.figures.figure import Plot, View
 from ackclock.figures.quantity import Column, Quantity, needs_of
 from ackclock.results import metrics
+from ackclock.scenario.scenario import name_in
 
 #: Colours of the verdicts, as on the pages.
 VERDICTS = {
@@ -43,7 +44,7 @@ Curves = Mapping[str, tuple[Mapping[str, Any], Curve]]
 
 def look(algorithm: str) -> dict[str, Any]:
     """Colour and marker of an algorithm's curves."""
-    of = style.of(algorithm.partition("@")[0].partition(":")[0])
+    of = style.of(name_in(algorithm))
     return {"color": of.colour, "marker": of.marker}
 
 

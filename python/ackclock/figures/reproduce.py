@@ -4,7 +4,6 @@ import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure as Drawing
@@ -19,10 +18,8 @@ from ackclock.figures.figure import Figure, Repeat, View
 from ackclock.figures.judge import judged_claims
 from ackclock.figures.named import Named
 from ackclock.figures.quantity import Needs, Quantity, Rows, needs_of
-from ackclock.hosts import linux, work
-from ackclock.hosts.shard import Shard
-from ackclock.hosts.threads import LOCAL, Executor
-from ackclock.hosts.work import CACHE, run_all
+from ackclock.hosts import linux
+from ackclock.hosts.work import WORK, Work, quiet, whole
 from ackclock.results.result import Result
 from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import Scenario
@@ -98,10 +95,7 @@ def reproduce(
     quick: bool = False,
     settings: Sequence[str] = (),
     sensitivity: bool = False,
-    cache: Path = CACHE,
-    executor: Executor = LOCAL,
-    progress: Callable[[float], None] | None = None,
-    on_runs: Callable[[int, int], None] | None = None,
+    work: Work = WORK,
     level: float | None = None,
 ) -> list[Reproduced]:
     """Runs the experiments of the figures (`papers.load`), all at once, and judges their claims.
@@ -110,14 +104,13 @@ def reproduce(
     experiment says. `settings` change every scenario, as `--set`. With
     `sensitivity` each claim is also judged with every variant of its experiments.
     The rows of an experiment are kept, too, until anything in ackclock's Python changes.
-    `on_runs` is called before the runs with how many there are to simulate and how many are kept.
     An open claim that has `most_seeds` gets more repeats, unless `seeds`, `settings` or `quick`
     say otherwise.
     """
     with snapshot.held():
         variants = sensitivity and not quick
-        batches = batches_of(figures, seeds, quick, settings, variants, executor.version)
-        rows = figure_rows.rows_of(batches, cache, executor, progress, on_runs)
+        batches = batches_of(figures, seeds, quick, settings, variants, work.executor.version)
+        rows = figure_rows.rows_of(batches, work)
         found = []
         for named in figures:
             own = dict(_own(named.figure, rows))
@@ -128,18 +121,16 @@ def reproduce(
                     list(own),
                     judged_claims(named.figure.claims, own, level, quick),
                     settings,
-                    _checked(named.figure, cache, executor),
-                    functools.partial(_load, cache, executor),
+                    _checked(named.figure, replace(work, progress=quiet, on_runs=quiet)),
+                    functools.partial(_load, replace(work, progress=quiet)),
                 )
             )
         if seeds or settings or quick:
             return found
-        how: Any = {"sensitivity": sensitivity, "cache": cache, "executor": executor}
-        how |= {"progress": progress, "on_runs": on_runs}
-        return [_with_more(each, how) for each in found]
+        return [_with_more(each, sensitivity, work) for each in found]
 
 
-def _with_more(figure: Reproduced, how: Mapping[str, Any]) -> Reproduced:
+def _with_more(figure: Reproduced, sensitivity: bool, work: Work) -> Reproduced:
     """The figure with more seeds where an open claim asks for them.
 
     Only its parts that do not hold get some. The others keep the verdict of their interval.
@@ -160,7 +151,7 @@ def _with_more(figure: Reproduced, how: Mapping[str, Any]) -> Reproduced:
         return figure
     named = replace(figure.named, figure=replace(figure.figure, claims=less))
     most = max(each.most_seeds for each in less)
-    (found,) = until_decided([named], most=most, hope=math.inf, **how)
+    (found,) = until_decided([named], most=most, hope=math.inf, sensitivity=sensitivity, work=work)
     parts = {(claim.id, part.name): part for claim in found.claims for part in claim.parts}
     claims = [
         replace(each, parts=[parts.get((each.id, part.name), part) for part in each.parts])
@@ -172,32 +163,26 @@ def _with_more(figure: Reproduced, how: Mapping[str, Any]) -> Reproduced:
 def fill(
     figures: Sequence[Named],
     *,
-    shard: Shard,
     seeds: Seeds = None,
     quick: bool = False,
     settings: Sequence[str] = (),
     sensitivity: bool = False,
-    cache: Path = CACHE,
-    executor: Executor = LOCAL,
-    progress: Callable[[float], None] | None = None,
-    on_runs: Callable[[int, int], None] | None = None,
+    work: Work,
 ) -> None:
-    """Runs the part of a shard of what `reproduce` would run, and keeps the results for it."""
+    """Runs the shard of what `reproduce` would run, and keeps the results for it."""
     with snapshot.held():
         variants = sensitivity and not quick
-        batches = batches_of(figures, seeds, quick, settings, variants, executor.version)
+        batches = batches_of(figures, seeds, quick, settings, variants, work.executor.version)
         every = {key: each for batch in batches for key, each in batch.by_key.items()}
-        own = dict(shard.part(list(every.items())))
-        there = sum((cache / key).exists() for key in own)
-        if on_runs is not None:
-            on_runs(len(own) - there, there)
-        work.fill(list(own.values()), cache=cache, executor=executor, progress=progress)
+        own = dict(work.shard.part(list(every.items())))
+        there = sum((work.cache / key).exists() for key in own)
+        work.on_runs(len(own) - there, there)
+        work.fill(list(own.values()))
 
 
-def _checked(figure: Figure, cache: Path, executor: Executor) -> list[crosscheck.Checked]:
+def _checked(figure: Figure, work: Work) -> list[crosscheck.Checked]:
     found = [
-        crosscheck.load(check, linux.host(side), cache=cache, executor=executor)
-        for side, check in figure.checks.items()
+        crosscheck.load(check, linux.host(side), work) for side, check in figure.checks.items()
     ]
     return [each for each in found if each]
 
@@ -217,7 +202,6 @@ def until_decided(
     *,
     most: int,
     hope: float = HOPE,
-    on_runs: Callable[[int, int], None] | None = None,
     **how: Any,
 ) -> list[Reproduced]:
     """As `reproduce`, with more seeds for a figure until its claims are decided (`sequential`).
@@ -226,7 +210,7 @@ def until_decided(
     it. A claim about something else than a mean of repeats (a median) has the verdict of its
     interval, and asks for no seeds; nor does a figure that runs each point once, nor a claim with
     a part that would need more than `hope` times `most`. A claim is shown with the repeats of the
-    look that decided it. `on_runs` is called at each look.
+    look that decided it.
     """
     plans = {each.name: _plan(each.figure, most) for each in figures}
     seeds: dict[At, int] = {}
@@ -237,7 +221,7 @@ def until_decided(
     pending = list(figures)
     with snapshot.held():
         for look in range(max(map(len, plans.values()), default=0)):
-            for each in reproduce(pending, seeds=seeds, on_runs=on_runs, **how):
+            for each in reproduce(pending, seeds=seeds, **how):
                 plan = plans[each.name]
                 level = None if plan == (1,) else sequential.levels(plan[-1], plan[0])[look]
                 claims = [_at_look(claim, level, last) for claim in each.claims]
@@ -332,6 +316,6 @@ def _asks(claims: Sequence[JudgedClaim], hoped: float) -> list[Quantity]:
     return found
 
 
-def _load(cache: Path, executor: Executor, scenario: Scenario) -> Result:
-    (result,) = run_all([scenario], lambda result: result, cache=cache, executor=executor)
+def _load(work: Work, scenario: Scenario) -> Result:
+    (result,) = work.reduced([scenario], whole)
     return result

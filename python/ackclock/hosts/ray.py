@@ -62,7 +62,7 @@ class Ray:
 
     address: str = "auto"
 
-    far: ClassVar[bool] = True
+    is_remote: ClassVar[bool] = True
     version: ClassVar[None] = None
 
     def __post_init__(self) -> None:

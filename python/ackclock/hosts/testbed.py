@@ -72,7 +72,7 @@ class Testbed:
     seeds: ClassVar[int] = 5
     simulated: ClassVar[int] = 20
     real_time: ClassVar[bool] = True
-    far: ClassVar[bool] = False
+    is_remote: ClassVar[bool] = False
 
     @classmethod
     def of(cls, jobs: int, on_invalid: Callable[[Result], None] | None) -> Self:

@@ -23,7 +23,7 @@ class Executor(Protocol):
     """Runs scenarios and reduces each result where it ran, so that only the rest travels."""
 
     #: Whether that is another machine.
-    far: ClassVar[bool]
+    is_remote: ClassVar[bool]
 
     @property
     def version(self) -> str | None:
@@ -56,7 +56,7 @@ class Local:
 
     name: ClassVar[str] = "sim"
     real_time: ClassVar[bool] = False
-    far: ClassVar[bool] = False
+    is_remote: ClassVar[bool] = False
     version: ClassVar[None] = None
 
     def ready(self) -> None:

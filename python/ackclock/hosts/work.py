@@ -1,15 +1,16 @@
 """Many scenarios, each result kept so that a rerun costs nothing."""
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self, TypeVar
 
 from ackclock.base import directory
 from ackclock.base.directory import collect, partial_directory
 from ackclock.base.errors import AckclockError
+from ackclock.hosts.shard import WHOLE, Shard
 from ackclock.hosts.threads import LOCAL, Executor
 from ackclock.results.result import Result
 from ackclock.scenario import snapshot
@@ -23,6 +24,128 @@ T = TypeVar("T")
 CACHE = Path(directory.CACHE)
 
 
+def quiet(*_: float) -> None:
+    """Is told of the work, and says nothing."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """How runs are made: by whom, which of them, where they are kept, and who is told."""
+
+    cache: Path = CACHE
+    executor: Executor = LOCAL
+    #: Which of the runs, where several commands share them.
+    shard: Shard = WHOLE
+    #: Is called with the fraction done.
+    progress: Callable[[float], None] = quiet
+    #: Is called before the runs with how many there are to run and how many are kept.
+    on_runs: Callable[[int, int], None] = quiet
+
+    def reduced(self, scenarios: Sequence[Scenario], reduce: Callable[[Result], T]) -> list[T]:
+        """As `run_all`."""
+        with snapshot.held():
+            self.fill(scenarios)
+            reduced = []
+            for scenario in scenarios:
+                path = self.cache / scenario.key(self.executor.version)
+                result = entries.find(path, Result.load)
+                if result is None:  # somebody emptied the cache
+                    replace(self, progress=quiet).fill([scenario])
+                    result = Result.load(path)
+                reduced.append(reduce(result))
+            return reduced
+
+    def fill(
+        self,
+        scenarios: Sequence[Scenario],
+        on_missing: Callable[[Sequence[Scenario]], None] | None = None,
+    ) -> None:
+        """Runs what is not kept of the scenarios.
+
+        Each result is stored as `cache/KEY` the moment it is there (`Scenario.key`), so an
+        interrupted command resumes, and results that exist are not run again. A damaged one is,
+        and a line on stderr says so. Several processes may fill one cache. `on_missing` is called
+        before the runs with what there is to run.
+        Raises `AckclockError` if a scenario cannot be simulated.
+        """
+        if isinstance(scenarios, str | Scenario | Mapping):
+            raise AckclockError(f"scenarios = {scenarios!r:.40}: pass a list of Scenario")
+        for scenario in scenarios:
+            check_is_scenario(scenario)
+        collect(self.cache)
+        with snapshot.held():
+            keys = {scenario.key(self.executor.version): scenario for scenario in scenarios}
+            damaged: list[Path] = []
+            missing = [
+                scenario
+                for key, scenario in keys.items()
+                if entries.find(self.cache / key, Result.load, damaged) is None
+            ]
+            if on_missing is not None:
+                on_missing(missing)
+            if not missing:
+                return
+            check_writable(self.cache)
+            entries.say_damaged(damaged)
+            self.executor.run(
+                missing, whole, lambda _, result: keep(result, self.cache), self.progress
+            )
+
+    def fill_rows(
+        self,
+        wanted: Sequence["Rows"],
+        scenarios: Callable[[Sequence[str]], Sequence[Scenario]],
+        *,
+        results: bool = False,
+    ) -> None:
+        """Makes the rows that are not kept; each run runs once.
+
+        Rows are kept in their stores as they come, and with `results` the whole results of this
+        machine's runs, of which rows are made anew: an interrupted command resumes. `scenarios`
+        makes the runs of these keys; where there are several `Rows`, a key is that of the run
+        (`Scenario.key`).
+        """
+        lacking = _lacking(wanted)
+        to_run = sum(not (results and (self.cache / key).exists()) for key in lacking)
+        self.on_runs(to_run, len({key for each in wanted for key in each.keys}) - to_run)
+        if results:
+            _reduce_kept(lacking, self.cache)
+        if lacking:
+            if results:
+                check_writable(self.cache)
+            cache = self.cache if results and not self.executor.is_remote else None
+            self._run(scenarios(list(lacking)), _Reduce.of(wanted, lacking, cache), lacking)
+
+    def _run(
+        self,
+        scenarios: Sequence[Scenario],
+        reduce: Callable[[Result], Sequence[Row]],
+        lacking: Mapping[str, Sequence["Rows"]],
+    ) -> None:
+        """Runs what lacks, and adds the rows as they come."""
+        missing = list(lacking)
+        stores = {each.store for of in lacking.values() for each in of if each.store is not None}
+
+        def done(index: int, made: Sequence[Row]) -> None:
+            key = missing[index]
+            for each, row in zip(lacking[key], made, strict=True):
+                each.add(key, row)
+
+        def progress(fraction: float) -> None:
+            for store in stores:
+                store.flush_in_time()
+            self.progress(fraction)
+
+        with ExitStack() as stack:
+            for store in stores:
+                stack.callback(store.flush)
+            self.executor.run(scenarios, reduce, done, progress)
+
+
+#: On all cores of this machine.
+WORK = Work()
+
+
 def run_all(
     scenarios: Sequence[Scenario],
     reduce: Callable[[Result], T],
@@ -31,7 +154,7 @@ def run_all(
     executor: Executor = LOCAL,
     progress: Callable[[float], None] | None = None,
 ) -> list[T]:
-    """Runs the scenarios, on all cores unless told otherwise, as `fill` does.
+    """Runs the scenarios, on all cores unless told otherwise, as `Work.fill` does.
 
     Returns `reduce(result)` of each, in order. Only one result at a time is in memory.
     """
@@ -39,62 +162,7 @@ def run_all(
         raise AckclockError(
             f"reduce = {reduce!r:.40}: pass a function of a Result, like metrics.utilisation"
         )
-    cache = Path(cache)
-    with snapshot.held():
-        fill(scenarios, cache=cache, executor=executor, progress=progress)
-        reduced = []
-        for scenario in scenarios:
-            path = cache / scenario.key(executor.version)
-            result = entries.find(path, Result.load)
-            if result is None:  # somebody emptied the cache
-                fill([scenario], cache=cache, executor=executor)
-                result = Result.load(path)
-            reduced.append(reduce(result))
-        return reduced
-
-
-def fill(
-    scenarios: Sequence[Scenario],
-    *,
-    cache: str | os.PathLike[str] = CACHE,
-    executor: Executor = LOCAL,
-    progress: Callable[[float], None] | None = None,
-    on_missing: Callable[[Sequence[Scenario]], None] | None = None,
-) -> None:
-    """Runs what is not kept of the scenarios, on all cores unless told otherwise.
-
-    Each result is stored as `cache/KEY` the moment it is there (`Scenario.key`), so an
-    interrupted command resumes, and results that exist are not run again. A damaged one is, and a
-    line on stderr says so. Several processes may fill one cache. `on_missing` is called before the
-    runs with what there is to run, `progress` with the fraction of it that is done.
-    Raises `AckclockError` if a scenario cannot be simulated.
-    """
-    if isinstance(scenarios, str | Scenario | Mapping):
-        raise AckclockError(f"scenarios = {scenarios!r:.40}: pass a list of Scenario")
-    for scenario in scenarios:
-        check_is_scenario(scenario)
-    cache = Path(cache)
-    collect(cache)
-    with snapshot.held():
-        keys = {scenario.key(executor.version): scenario for scenario in scenarios}
-        damaged: list[Path] = []
-        missing = {
-            key: scenario
-            for key, scenario in keys.items()
-            if entries.find(cache / key, Result.load, damaged) is None
-        }
-        if on_missing is not None:
-            on_missing(list(missing.values()))
-        if not missing:
-            return
-        check_writable(cache)
-        entries.say_damaged(damaged)
-        executor.run(
-            list(missing.values()),
-            whole,
-            lambda _, result: keep(result, cache),
-            progress,
-        )
+    return Work(Path(cache), executor, progress=progress or quiet).reduced(scenarios, reduce)
 
 
 @dataclass(eq=False)
@@ -108,7 +176,7 @@ class Rows:
     store: KeptRows | None = None
     #: Sees each, kept or new.
     check: Callable[[Row], None] = lambda _: None
-    #: By their runs' keys, once `fill_rows` has made them.
+    #: By their runs' keys, once `Work.fill_rows` has made them.
     found: dict[str, Row] = field(default_factory=dict)
 
     def read(self) -> None:
@@ -125,62 +193,6 @@ class Rows:
             self.store.add(key, row)
 
 
-def fill_rows(
-    wanted: Sequence[Rows],
-    scenarios: Callable[[Sequence[str]], Sequence[Scenario]],
-    *,
-    cache: Path | None = None,
-    executor: Executor = LOCAL,
-    progress: Callable[[float], None] | None = None,
-    on_runs: Callable[[int, int], None] | None = None,
-) -> None:
-    """Makes the rows that are not kept; each run runs once.
-
-    Rows are kept in their stores as they come, and in `cache` the whole results of this machine's
-    runs, of which rows are made anew: an interrupted command resumes. `scenarios` makes the runs
-    of these keys; where there are several `Rows`, a key is that of the run (`Scenario.key`).
-    `on_runs` is called before the runs with how many there are to run and how many are kept.
-    """
-    lacking = _lacking(wanted)
-    if on_runs is not None:
-        on_runs(*_counts(wanted, lacking, cache))
-    if cache is not None:
-        _reduce_kept(lacking, cache)
-    if lacking:
-        if cache is not None:
-            check_writable(cache)
-        reduce = _Reduce.of(wanted, lacking, None if executor.far else cache)
-        _run(scenarios(list(lacking)), reduce, lacking, executor, progress)
-
-
-def _run(
-    scenarios: Sequence[Scenario],
-    reduce: Callable[[Result], Sequence[Row]],
-    lacking: Mapping[str, Sequence[Rows]],
-    executor: Executor,
-    progress: Callable[[float], None] | None,
-) -> None:
-    """Runs what lacks, and adds the rows as they come."""
-    missing = list(lacking)
-    stores = {each.store for of in lacking.values() for each in of if each.store is not None}
-
-    def done(index: int, made: Sequence[Row]) -> None:
-        key = missing[index]
-        for each, row in zip(lacking[key], made, strict=True):
-            each.add(key, row)
-
-    def at_work(fraction: float) -> None:
-        for store in stores:
-            store.flush_in_time()
-        if progress is not None:
-            progress(fraction)
-
-    with ExitStack() as stack:
-        for store in stores:
-            stack.callback(store.flush)
-        executor.run(scenarios, reduce, done, at_work)
-
-
 def _lacking(wanted: Sequence[Rows]) -> dict[str, tuple[Rows, ...]]:
     """Key of a run → those that have no row of it, kept or new."""
     found: dict[str, tuple[Rows, ...]] = {}
@@ -191,14 +203,6 @@ def _lacking(wanted: Sequence[Rows]) -> dict[str, tuple[Rows, ...]]:
             if key not in each.found and each not in found.get(key, ()):
                 found[key] = found[key] + alone if key in found else alone
     return found
-
-
-def _counts(
-    wanted: Sequence[Rows], lacking: Collection[str], cache: Path | None
-) -> tuple[int, int]:
-    """How many runs there are to run, and how many are kept."""
-    to_run = sum(cache is None or not (cache / key).exists() for key in lacking)
-    return to_run, len({key for each in wanted for key in each.keys}) - to_run
 
 
 def _reduce_kept(lacking: dict[str, tuple[Rows, ...]], cache: Path) -> None:
@@ -237,7 +241,7 @@ class _Reduce:
 
 
 def keep(result: Result, cache: Path) -> None:
-    """Keeps a result, as `fill` does."""
+    """Keeps a result, as `Work.fill` does."""
     entries.keep(cache / result.manifest["key"], result.write, Result.load)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from ackclock import _core, papers
+from ackclock.base import units
 from ackclock.draw import html as report
 from ackclock.draw import plot, responsive
 from ackclock.figures import crosscheck, plots
@@ -259,8 +260,10 @@ def _tally(the: _Site, claims: Sequence[JudgedClaim]) -> str:
     own, whole = _judged(the, claims)
     if not whole:
         return _bar(own)
-    said = f"{site.counted(len(whole), 'claim')} by runs of full length, which came with ackclock:"
-    first = f"<p>{site.counted(len(own), 'claim')} by this quick run:</p>{_bar(own)}" if own else ""
+    said = f"{units.counted(len(whole), 'claim')} by runs of full length, which came with ackclock:"
+    first = (
+        f"<p>{units.counted(len(own), 'claim')} by this quick run:</p>{_bar(own)}" if own else ""
+    )
     return f"{first}<p>{said}</p>{_bar(whole)}"
 
 
@@ -336,7 +339,7 @@ def _figure(the: _Site, figure: Reproduced) -> report.Section:
     ran = "Computed, not simulated."
     if keys:
         most = max(seed for repeats in figure.repeats.values() for _, seed, _ in repeats)
-        ran = f"{len(keys)} run{'s' if len(keys) > 1 else ''}, "
+        ran = f"{units.counted(len(keys), 'run')}, "
         ran += f"seeds 1 to {most}." if most > 1 else "seed 1."
         if whole and most > 1:
             which = " and ".join(map(str, sorted({seed for _, _, seed in whole})))
@@ -353,13 +356,13 @@ def _figure(the: _Site, figure: Reproduced) -> report.Section:
     if figure.measured:
         table = site.measures_table(figure).html()
         inner.append(
-            report.folded(f"Measurements: {site.counted(len(figure.measured), 'quantity')}", table)
+            report.folded(f"Measurements: {units.counted(len(figure.measured), 'quantity')}", table)
         )
     for batch in figure.batches:
         if batch.variant is None and batch.repeats:
             scenarios = [the.offered.beside(each) for each in batch.scenarios]
             setup = site.setup_table(batch.experiment, scenarios)
-            number = site.counted(len(setup.rows), "key")
+            number = units.counted(len(setup.rows), "key")
             summary = f"Setup of “{batch.experiment.name}”, key by key: {number}"
             inner.append(report.folded(summary, setup.html()))
     inner += _scenarios(the, figure, of_rows, whole)
@@ -451,7 +454,7 @@ def _assumed(figure: Reproduced) -> Iterable[str]:
         )
         inner = f'<ul class="assumed">{"".join(items)}</ul>'
         count = len(assumed)
-        yield report.folded(f"What we assumed: {count} key{'s' if count > 1 else ''}", inner)
+        yield report.folded(f"What we assumed: {units.counted(count, 'key')}", inner)
 
 
 def _scenarios(
@@ -468,7 +471,7 @@ def _scenarios(
     for experiment, names in files.items():
         if names:
             table = _scenario_table(experiment, figure.repeats[experiment], names)
-            number = site.counted(len(names), "file")
+            number = units.counted(len(names), "file")
             summary = f"Scenario of each row of “{experiment.name}”: {number}"
             yield report.folded(summary, table.html())
 

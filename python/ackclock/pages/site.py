@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.base.units import packets_in_words
+from ackclock.base import units
 from ackclock.draw import html
 from ackclock.estimates.stats import LEAST_REPEATS, Estimate
 from ackclock.figures.claim import Judged, JudgedClaim, JudgedEither, flattened
@@ -337,16 +337,9 @@ def run_totals(figures: Sequence[Reproduced]) -> str:
     hours = f"{testbed_s / 3600:.1f} hours"
     minutes = f"{max(testbed_s / 60, 1):.0f} min"
     return (
-        f"{counted(len(runs), 'run')}, {packets_in_words(packets)}{took}; "
+        f"{units.counted(len(runs), 'run')}, {units.packets_in_words(packets)}{took}; "
         f"a testbed would have taken {hours if testbed_s >= 3600 else minutes}."
     )
-
-
-def counted(number: int, noun: str) -> str:
-    """A number of things: "1 file", "2 quantities"."""
-    if number == 1:
-        return f"1 {noun}"
-    return f"{number} {noun.removesuffix('y')}ies" if noun.endswith("ty") else f"{number} {noun}s"
 
 
 def claim_row(claim: JudgedClaim) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ackclock.base import units
 from ackclock.draw import html
 from ackclock.estimates.stats import LEAST_REPEATS
 from ackclock.figures.claim import Firmness, JudgedClaim, Verdict
@@ -87,7 +88,7 @@ def by_reason(claims: Sequence[Counted]) -> html.Table:
 def in_words(claims: Sequence[JudgedClaim]) -> str:
     """How many claims hold, and how firmly."""
     verdicts = [claim.verdict for claim in claims]
-    number = "1 claim" if len(claims) == 1 else f"{len(claims)} claims"
+    number = units.counted(len(claims), "claim")
     if verdicts and set(verdicts) == {"quick"}:
         return f"{number} without verdicts: a quick run has too few repeats."
     decided = [claim.decides.estimate for claim in claims if claim.is_judged]

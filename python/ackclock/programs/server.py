@@ -20,7 +20,7 @@ from ackclock.hosts.contained import contained
 from ackclock.programs.packages import missing
 from ackclock.results import summary
 from ackclock.results.result import run as simulate
-from ackclock.scenario.scenario import Scenario
+from ackclock.scenario.scenario import Scenario, name_in
 from ackclock.scorecard import attack as attacks
 from ackclock.scorecard import data
 
@@ -136,7 +136,7 @@ def _algorithm(given: str) -> Iterator[str]:
             f'algorithm = "{given}": give a name, like "cubic", or a C file\'s text'
         )
     if "\n" not in given:
-        if given.partition("@")[0].partition(":")[0].endswith(".c"):
+        if name_in(given).endswith(".c"):
             raise AckclockError(f"{given}: give the text of the C file, not its name")
         yield given
         return

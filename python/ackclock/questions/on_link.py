@@ -5,7 +5,7 @@ first `[[flow]]` table alone, beside the scenario's other flows, or beside one C
 has none. They lose what they would get beside their like: their own algorithm in its place.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -19,8 +19,7 @@ from ackclock.base import units
 from ackclock.base.errors import AckclockError
 from ackclock.draw import html, plot, style
 from ackclock.estimates.stats import Estimate, mean_ci
-from ackclock.hosts.threads import LOCAL, Executor
-from ackclock.hosts.work import CACHE
+from ackclock.hosts.work import WORK, Work
 from ackclock.questions.card import ALONE, HARM, with_harm
 from ackclock.questions.rows import rows_of, store_of
 from ackclock.results.summary import json_ready
@@ -175,10 +174,7 @@ def on_link(
     settings: Sequence[str] = (),
     *,
     seeds: int = SEEDS,
-    cache: Path = CACHE,
-    executor: Executor = LOCAL,
-    progress: Callable[[float], None] | None = None,
-    on_runs: Callable[[int, int], None] | None = None,
+    work: Work = WORK,
 ) -> Table:
     """Runs each algorithm on the link of a scenario, with seeds 1 to `seeds`; keeps the rows.
 
@@ -214,7 +210,7 @@ def on_link(
             for name in dict.fromkeys([*chosen, like]):
                 beside(base, name).check()
                 add(base, name, at)
-        found = rows_of(runs, store_of(cache, executor), executor, progress, on_runs)
+        found = rows_of(runs, store_of(work), work)
     rows = [_row(each, found) for each in table]
     alone = [row | {"algorithm": ALONE, "mine_mbps": row["others_mbps"]}
              for row in rows if row["algorithm"] == like]  # fmt: skip

@@ -5,6 +5,7 @@ import os
 import platform
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
@@ -23,8 +24,7 @@ from ackclock.store.entries import MANIFEST
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from ackclock.draw.plot import Picture
+    from matplotlib.figure import Figure
 
 PAGE = "index.html"
 _WHOLE = range(1 << 63)
@@ -55,6 +55,20 @@ SHAPE: dict[str, Any] = {
     "algorithms": {"*": {"name": str, "source": str, "spec": str, "values": dict}},
     "certificate?": dict,
 }
+
+
+#: What people ask of a result and others make of its tables: the module and its function.
+DOORS = {
+    "plot": ("draw.plot", "overview"),
+    "html": ("draw.overlay", "html"),
+    "qlog": ("results.qlog", "write"),
+}
+
+
+def door(name: str) -> Any:
+    """The function, imported at its first use."""
+    module, function = DOORS[name]
+    return getattr(import_module(f"ackclock.{module}"), function)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,11 +116,10 @@ class Result:
         own = {table: getattr(self, table) for table in tables.TABLES}
         entries.write_tables(directory, own | more, self.manifest)
 
-    def plot(self) -> "Picture":
+    def plot(self) -> "Figure":
         """Draws congestion windows, throughput and queue; `.savefig(PATH)` writes the picture."""
-        from ackclock.draw import plot  # noqa: PLC0415 (slow to import)
-
-        return plot.overview(self)
+        drawn: Figure = door("plot")(self)
+        return drawn
 
     def __repr__(self) -> str:
         """The tables have hundreds of lines; `print(result.flows)` shows one."""
@@ -118,9 +131,7 @@ class Result:
         return f"<{type(self).__name__} with rows of its tables: {', '.join(rows)}>"
 
     def _repr_html_(self) -> str:
-        from ackclock.draw import overlay  # noqa: PLC0415 (slow to import)
-
-        return overlay.html(self)
+        return str(door("html")(self))
 
     def to_csv(self, path: str | os.PathLike[str], table: str = "samples") -> Path:
         """Writes a table as CSV; returns the path. Raises `AckclockError` if it cannot."""
@@ -137,9 +148,7 @@ class Result:
 
         Raises `AckclockError` if it cannot.
         """
-        from ackclock.results import qlog  # noqa: PLC0415 (only this needs it)
-
-        return qlog.write(self, path)
+        return Path(door("qlog")(self, path))
 
     def to_pandas(self, table: str = "samples") -> "pd.DataFrame":
         """A table for pandas. Raises `AckclockError` where pandas is not installed."""

@@ -1,6 +1,5 @@
 """Searches the scenario in which an algorithm does worst, or hurts others most."""
 
-import importlib.util
 import json
 import warnings
 from collections.abc import Callable, Generator, Sequence
@@ -16,7 +15,7 @@ import numpy as np
 from ackclock.base.errors import AckclockError, AlgorithmError
 from ackclock.hosts.contained import contained
 from ackclock.hosts.threads import LOCAL, Executor, Local
-from ackclock.pages.offered import Offered
+from ackclock.hosts.work import whole
 from ackclock.questions.card import ALONE
 from ackclock.questions.measure import numbers
 from ackclock.questions.trouble import VARIED, Trouble, decoded
@@ -25,7 +24,7 @@ from ackclock.results.result import Result
 from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import Scenario
 from ackclock.scorecard import own
-from ackclock.store.entries import write_json
+from ackclock.sweeps.metrics import FileFunction, Reducers
 
 #: A row of the scorecard → what a search makes worse, from 0 to 1.
 HURTS = {
@@ -122,7 +121,7 @@ class _Judge:
         some = [*names, *([ALONE] if self.hurt == "R7" else [])]
         scenarios = [t.scenario(name, seed) for t in troubles for seed in seeds for name in some]
         results: dict[int, Any] = {}
-        reduce = _whole if isinstance(self.hurt, str) else partial(_own, self.hurt)
+        reduce = whole if isinstance(self.hurt, str) else partial(_own, self.hurt)
         self.executor.run(scenarios, reduce, lambda index, what: results.update({index: what}))
         found, at = [], 0
         for trouble in troubles:
@@ -139,10 +138,6 @@ class _Judge:
             mine, *other = each.mean(axis=0)
             found.append((float(mine), float(other[0]) if other else None))
         return found
-
-
-def _whole(result: Result) -> Result:
-    return result
 
 
 def _own(hurt: Callable[[Result], float], result: Result) -> float:
@@ -333,14 +328,6 @@ def _judged(
     yield judge.judge([trouble], seeds)[0]
 
 
-def _runs(
-    names: Sequence[str], trouble: Trouble, _: Callable[[float], None]
-) -> Generator[tuple[str, Result], None, None]:
-    results: dict[int, Result] = {}
-    LOCAL.run([trouble.scenario(each, SEEDS[0]) for each in names], _whole, results.__setitem__)
-    yield from ((name, results[index]) for index, name in enumerate(names))
-
-
 def as_json(found: Found) -> dict[str, Any]:
     """For programs, and for `from_json`."""
     return {
@@ -369,24 +356,16 @@ def from_json(path: Path) -> Found:
 
 def function(spec: str) -> Callable[[Result], float]:
     """The function of "FILE.py:NAME". Raises `AckclockError` if there is none."""
-    file, _, name = spec.rpartition(":")
-    found = importlib.util.spec_from_file_location(Path(file).stem, file)
-    if not file.endswith(".py") or found is None or found.loader is None:
+    if ".py:" not in spec:
         raise AckclockError(
             f'--hurt: "{spec}": choose from {", ".join(HURTS)}, or FILE.py:FUNCTION'
         )
-    module = importlib.util.module_from_spec(found)
     try:
-        found.loader.exec_module(module)
-    except OSError as error:
-        raise AckclockError(f"--hurt: {spec}: {file}: {error.strerror}") from None
-    except Exception as error:
-        said = " ".join(f"{type(error).__name__}: {error}".split())
-        raise AckclockError(f"--hurt: {spec}: {said}") from error
-    made: Callable[[Result], float] | None = getattr(module, name, None)
-    if not callable(made):
-        raise AckclockError(f"--hurt: {spec}: {file} has no function {name}")
-    return made
+        (made,) = Reducers.of([spec]).functions.values()
+    except AckclockError as error:
+        raise AckclockError(f"--hurt: {str(error).removeprefix('metrics: ')}") from error
+    assert isinstance(made, FileFunction)
+    return made.function
 
 
 def _check(hurt: Hurt, vary: Sequence[str], most: int, seed: int) -> None:
@@ -405,19 +384,3 @@ def _check(hurt: Hurt, vary: Sequence[str], most: int, seed: int) -> None:
         raise AckclockError(f"vary: choose from {', '.join(VARIED)}")
     if most < 16:
         raise AckclockError(f"most = {most}: try at least 16 scenarios")
-
-
-def write(found: Found, directory: Path) -> None:
-    """Writes attack.toml, its C files, attack.json and, unless it crashed, attack.png."""
-    scenario = Offered(directory).beside(found.scenario)
-    (directory / SCENARIO).write_text(scenario.to_toml(), encoding="utf-8")
-    write_json(as_json(found), directory / DATA)
-    if found.crash:
-        return
-    from ackclock.draw import plot  # noqa: PLC0415 (slow to import)
-    from ackclock.scorecard import drawing  # noqa: PLC0415
-
-    names = [found.algorithm, *([found.against] if found.against else [])]
-    with closing(contained(_runs, names, found.trouble, progress=lambda _: None)) as runs:
-        picture = drawing.attacked(found, dict(runs))
-    plot.write(picture, directory, PICTURE, only=".png")

@@ -15,15 +15,15 @@ from ackclock.base.errors import AckclockError
 from ackclock.draw import style
 from ackclock.estimates.stats import Estimate
 from ackclock.hosts.threads import LOCAL, Executor
-from ackclock.hosts.work import CACHE
+from ackclock.hosts.work import CACHE, Work, quiet
 from ackclock.questions.card import MARKS, Answer, Answers
-from ackclock.questions.form import VERSION
 from ackclock.questions.held_out import Gap
 from ackclock.scorecard import own, run
-from ackclock.scorecard.evaluated import SIMULATOR, Evaluated
-from ackclock.scorecard.run import AGAINST
+from ackclock.scorecard.evaluated import AGAINST, SIMULATOR, Evaluated, Request
 from ackclock.store.entries import MANIFEST, write_json, write_parquet
 
+#: Of card.json; it rises when a key changes its meaning or goes.
+VERSION = 1
 #: The file of the run in which an algorithm fails.
 FAILED = "failed.toml"
 #: The side of runs on links that were drawn.
@@ -66,18 +66,8 @@ def evaluate(
         raise AckclockError(f"held_out = {held_out!r}: write a whole number from 0, like 7")
     if objective is not None and not callable(objective):
         raise AckclockError(f"objective = {objective!r}: give a function of the runs")
-    asked = run.chosen(rows)
-    found = run.evaluate(
-        algorithm,
-        asked,
-        against=against,
-        quick=quick,
-        held_out=held_out,
-        budget_s=budget_s,
-        cache=Path(cache),
-        executor=executor,
-        progress=progress,
-    )
+    request = Request(algorithm, run.chosen(rows), against, quick, held_out, budget_s)
+    found = run.evaluate(request, Work(Path(cache), executor, progress=progress or quiet))
     card = as_json(found)
     if objective is not None:
         rows_of_all = table(found)

@@ -1,7 +1,8 @@
 """The pictures of a scorecard: lines over one column of the points, heat maps over two."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,17 @@ from matplotlib.patheffects import withStroke
 from ackclock.draw import plot, style
 from ackclock.estimates.stats import Estimate, mean_ci
 from ackclock.figures.experiment import Runs
+from ackclock.hosts.contained import contained
+from ackclock.hosts.threads import LOCAL
+from ackclock.hosts.work import whole
+from ackclock.pages.offered import Offered
 from ackclock.questions.card import ALONE, Number
+from ackclock.questions.trouble import Trouble
 from ackclock.results import metrics
 from ackclock.results.result import Result
-from ackclock.scorecard.attack import Found
+from ackclock.scorecard.attack import DATA, PICTURE, SCENARIO, SEEDS, Found, as_json
 from ackclock.scorecard.evaluated import Asked, Evaluated
+from ackclock.store.entries import write_json
 
 #: Text on any colour.
 OUTLINE = [withStroke(linewidth=1.5, foreground="#0008")]
@@ -27,6 +34,26 @@ OUTLINE = [withStroke(linewidth=1.5, foreground="#0008")]
 ACROSS, ROW = 4, 2.6
 #: What a value or the name of a column ends with, and how an axis says it.
 UNITS = {"bdp": "BDP", "mbit": "Mb/s", "mbps": "Mb/s", "percent": "%", "ms": "ms", "s": "s"}
+
+
+def write(found: Found, directory: Path) -> None:
+    """Writes attack.toml, its C files, attack.json and, unless it crashed, attack.png."""
+    scenario = Offered(directory).beside(found.scenario)
+    (directory / SCENARIO).write_text(scenario.to_toml(), encoding="utf-8")
+    write_json(as_json(found), directory / DATA)
+    if found.crash:
+        return
+    names = [found.algorithm, *([found.against] if found.against else [])]
+    with closing(contained(_runs, names, found.trouble, progress=lambda _: None)) as runs:
+        plot.write(attacked(found, dict(runs)), directory, PICTURE, only=".png")
+
+
+def _runs(
+    names: Sequence[str], trouble: Trouble, _: Callable[[float], None]
+) -> Generator[tuple[str, Result], None, None]:
+    results: dict[int, Result] = {}
+    LOCAL.run([trouble.scenario(each, SEEDS[0]) for each in names], whole, results.__setitem__)
+    yield from ((name, results[index]) for index, name in enumerate(names))
 
 
 def attacked(found: Found, runs: Mapping[str, Result]) -> Figure:

@@ -1,4 +1,4 @@
-"""What an evaluation found."""
+"""What an evaluation asks, and what it found."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,11 +7,37 @@ from pathlib import Path
 from ackclock import _core
 from ackclock.base import units
 from ackclock.figures.experiment import Experiment, Point, Runs
+from ackclock.questions import paths, sharing
 from ackclock.questions.card import Answers, Number, Question, points_of
 from ackclock.questions.held_out import Gap, gaps
 
+#: Rows R1 to R16, by the criteria of RFC 9743 (BCP 133).
+QUESTIONS: Sequence[Question] = (*sharing.ROWS, *paths.ROWS)
+#: What an algorithm is compared with, unless told otherwise.
+AGAINST = ("cubic", "reno")
 #: The side that answers every row.
 SIMULATOR = "simulator"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of an algorithm."""
+
+    algorithm: str
+    questions: Sequence[Question] = QUESTIONS
+    #: What it is compared with, in its place.
+    against: Sequence[str] = AGAINST
+    #: At few points.
+    quick: bool = False
+    #: Draws links, on which the same is asked.
+    held_out: int | None = None
+    #: After it the card ends with what there is.
+    budget_s: float | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The algorithm and the others, each once."""
+        return list(dict.fromkeys([self.algorithm, *self.against]))
 
 
 @dataclass(frozen=True, eq=False)

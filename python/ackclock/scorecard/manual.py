@@ -3,8 +3,8 @@
 import textwrap
 
 from ackclock.questions import scenarios
+from ackclock.scorecard.evaluated import QUESTIONS
 from ackclock.scorecard.page import WORDS
-from ackclock.scorecard.run import QUESTIONS
 
 _PAGE = """# The scorecard
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from ackclock.base import units
 from ackclock.base.errors import AckclockError
 from ackclock.figures.experiment import Experiment, Point
 from ackclock.hosts.linux import Linux
 from ackclock.hosts.testbed import NoValidRunError
+from ackclock.hosts.work import Work
 from ackclock.questions.card import ALONE, Answers, Number, answers, points_of
 from ackclock.questions.rows import store_of
 from ackclock.questions.scenarios import dumbbell
@@ -31,9 +31,8 @@ def ask_linux(
     asked: Sequence[Asked],
     on: Linux,
     quick: bool,
-    cache: Path,
-    progress: Callable[[float], None] | None,
-    on_runs: Callable[[int, float], None] | None,
+    work: Work,
+    on_linux: Callable[[int, float], None],
 ) -> list[Asked]:
     """The questions with what Linux answers to them."""
     able = [_able(each, on) for each in asked]
@@ -42,23 +41,23 @@ def ask_linux(
         for each, (numbers, _) in zip(asked, able, strict=True)
     ]
     every = {key: run for each in repeats if each for key, run in each.by_key.items()}
-    store = store_of(cache, on)
+    work = replace(work, executor=on)
+    store = store_of(work)
     known = store.read(every.keys())
     left_s = {key: units.duration_ns(every[key].duration) / 1e9 for key in every.keys() - known}
-    if on_runs is not None:
-        on_runs(len(left_s), sum(left_s.values()))
-    total_s, done_s, found = sum(left_s.values()), 0.0, []
+    on_linux(len(left_s), sum(left_s.values()))
+    told, total_s, done_s, found = work.progress, sum(left_s.values()), 0.0, []
     for each, (able_numbers, refused), some in zip(asked, able, repeats, strict=True):
         own_s = sum(left_s.pop(key, 0.0) for key in some.by_key) if some else 0.0
 
         def part(fraction: float, own_s: float = own_s, done_s: float = done_s) -> None:
-            if progress is not None and total_s:
-                progress((done_s + fraction * own_s) / total_s)
+            if total_s:
+                told((done_s + fraction * own_s) / total_s)
 
         question, linux = replace(each.question, numbers=able_numbers), None
         if some is not None:
             try:
-                runs = some.runs(store, on, part)
+                runs = some.runs(store, replace(work, progress=part))
                 given = answers(question, runs.experiment, {runs.experiment: runs})
                 linux = OnLinux(runs, given, refused)
             except NoValidRunError as error:

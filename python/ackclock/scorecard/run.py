@@ -13,18 +13,22 @@ from ackclock.base.errors import AckclockError, AlgorithmError
 from ackclock.figures.experiment import Runs
 from ackclock.hosts.contained import contained
 from ackclock.hosts.linux import Linux
-from ackclock.hosts.shard import Shard
-from ackclock.hosts.threads import LOCAL, Executor
-from ackclock.hosts.work import CACHE
-from ackclock.questions import paths, sharing
+from ackclock.hosts.work import WORK, Work, quiet
 from ackclock.questions.card import Question, answers
 from ackclock.questions.links import LINKS, trial
 from ackclock.scenario import snapshot
-from ackclock.scorecard.evaluated import Asked, Evaluated, Failed, HeldOut
+from ackclock.scenario.scenario import name_in
+from ackclock.scorecard.evaluated import (
+    QUESTIONS,
+    Asked,
+    Evaluated,
+    Failed,
+    HeldOut,
+    Request,
+)
 from ackclock.scorecard.on_linux import ask_linux, rehearse
 from ackclock.scorecard.runs import (
     NotLoadedError,
-    file_of,
     filled,
     one_by_one,
     simulated,
@@ -33,10 +37,6 @@ from ackclock.scorecard.runs import (
 
 T = TypeVar("T")
 
-#: Rows R1 to R16, by the criteria of RFC 9743 (BCP 133).
-QUESTIONS: Sequence[Question] = (*sharing.ROWS, *paths.ROWS)
-#: What an algorithm is compared with, unless told otherwise.
-AGAINST = ("cubic", "reno")
 #: What an algorithm must get past, one after the other; the links carry data, the card is whole.
 STAGES = ("compile", "contract", "links", "quick", "card", "held out")
 
@@ -53,62 +53,51 @@ class _Part:
     quick: bool
 
     @classmethod
-    def all_of(
-        cls, questions: Sequence[Question], *, quick: bool, held_out: int | None
-    ) -> "list[_Part]":
+    def all_of(cls, request: Request) -> "list[_Part]":
         """The links, the questions quickly, all of their points, and the same elsewhere."""
-        rest = [] if list(questions) == [LINKS] else questions
+        rest = [] if list(request.questions) == [LINKS] else request.questions
         found = [cls("links", LINKS, False), *(cls("quick", each, True) for each in rest)]
-        if not quick:
+        if not request.quick:
             found += [cls("card", each, False) for each in rest]
-        if held_out is not None:
+        if request.held_out is not None:
             found += [
-                cls("held out", replace(each, drawn_by=held_out), quick) for each in questions
+                cls("held out", replace(each, drawn_by=request.held_out), request.quick)
+                for each in request.questions
             ]
         return found
 
 
 def evaluate(
-    algorithm: str,
-    questions: Sequence[Question] = QUESTIONS,
+    request: Request,
+    work: Work = WORK,
     *,
-    against: Sequence[str] = AGAINST,
-    quick: bool = False,
-    held_out: int | None = None,
-    budget_s: float | None = None,
-    cache: Path = CACHE,
-    executor: Executor = LOCAL,
     on: Linux | None = None,
-    progress: Callable[[float], None] | None = None,
-    on_runs: Callable[[int, float], None] | None = None,
+    on_linux: Callable[[int, float], None] = quiet,
 ) -> Evaluated:
-    """Asks the questions of an algorithm, and of others in its place; runs what is not kept.
+    """Asks the questions of the algorithm, and of others in its place; runs what is not kept.
 
     Before them, the algorithm must run on `links.trial` and be safe on `links.LINKS`; before all
     points of the questions come those of a quick run. If it crashes, does not return, or is unsafe
-    on the links, the card says so and ends there; after `budget_s` it ends with what there is.
-    `held_out` draws links on which the same questions are asked again.
-    `on` also asks Linux what it can measure; `on_runs` is called before with how many of these
-    runs are not kept, and their seconds.
+    on the links, the card says so and ends there. `on` also asks Linux what it can measure;
+    `on_linux` is called before with how many of these runs are not kept, and their seconds.
     C files run in a process of their own. Raises `AckclockError` if there is no such algorithm, or
     another cannot be loaded or run.
     """
+    algorithm, *others = request.names
     if on is not None:
         on.ready()
-    others = [each for each in dict.fromkeys(against) if each != algorithm]
-    if on is not None:
-        for each in (algorithm, *others):
+        for each in request.names:
             rehearse(on, each, "" if each == algorithm else "--against: ")
-    parts = _Part.all_of(questions, quick=quick, held_out=held_out)
-    asking = _Asking(algorithm, others, cache, executor, progress or (lambda _: None))
+    parts = _Part.all_of(request)
+    asking = _Asking(request, work)
     with snapshot.held():
-        asking.ask(parts, budget_s)
+        asking.ask(parts)
         stage, shown = asking.last(parts)
         found = asking.found["held out"]
         if asking.failed or asking.stopped:
             on = None
         if on is not None:
-            shown = ask_linux(shown, on, stage == "quick", cache, progress, on_runs)
+            shown = ask_linux(shown, on, stage == "quick", work, on_linux)
     return Evaluated(
         algorithm,
         others,
@@ -117,7 +106,9 @@ def evaluate(
         failed=asking.failed,
         stopped=asking.stopped,
         on=on.name if on else None,
-        held_out=HeldOut(held_out, found) if held_out is not None and found else None,
+        held_out=HeldOut(request.held_out, found)
+        if request.held_out is not None and found
+        else None,
     )
 
 
@@ -125,23 +116,20 @@ def evaluate(
 class _Asking:
     """The stages, one after the other."""
 
-    algorithm: str
-    others: Sequence[str]
-    cache: Path
-    executor: Executor
-    progress: Callable[[float], None]
+    request: Request
+    work: Work
     #: Stage → its questions that have answers.
     found: dict[str, list[Asked]] = field(default_factory=lambda: {each: [] for each in STAGES})
     failed: Failed | None = None
     stopped: str | None = None
 
-    def ask(self, parts: Sequence[_Part], budget_s: float | None) -> None:
+    def ask(self, parts: Sequence[_Part]) -> None:
         """Asks, until the algorithm fails or the budget is used up."""
-        tell = budget.within(budget_s, self.progress)
+        tell = budget.within(self.request.budget_s, self.work.progress)
         stage, part = "compile", None
         asked = [(each.question, each.quick) for each in parts]
-        given = (self.algorithm, self.others, asked, self.cache, self.executor)
-        with closing(_run(simulated, tell, *given)) as tables:
+        work = replace(self.work, progress=tell)
+        with closing(_run(simulated, self.request, work, asked)) as tables:
             try:
                 next(tables)
                 stage = "contract"
@@ -158,15 +146,17 @@ class _Asking:
             except NotLoadedError as error:
                 self.failed = Failed(stage, stage, str(error))
             except AlgorithmError as error:
-                if not _is_of(error, self.algorithm):
+                if not _is_of(error, self.request.algorithm):
                     raise
                 self.failed = self._failed(part, str(error))
 
     def _repeats(self, trace: object) -> bool:
         """Whether a C file does the same in another process, where all has other addresses."""
-        if not file_of(self.algorithm).endswith(".c"):
+        algorithm = self.request.algorithm
+        if not name_in(algorithm).endswith(".c"):
             return True
-        with closing(contained(traced_elsewhere, self.algorithm, progress=self.progress)) as other:
+        other_process = contained(traced_elsewhere, algorithm, progress=self.work.progress)
+        with closing(other_process) as other:
             if next(other) == trace:
                 return True
         self.failed = self._failed(None, NOT_REPEATED)
@@ -174,23 +164,22 @@ class _Asking:
 
     def _take(self, part: _Part, table: object) -> None:
         assert isinstance(table, pl.DataFrame), "each question has a table"
-        experiment = part.question.experiment([self.algorithm, *self.others], quick=part.quick)
+        experiment = part.question.experiment(self.request.names, quick=part.quick)
         runs = Runs(experiment, table)
         given = answers(part.question, experiment, {experiment: runs})
         self.found[part.stage].append(Asked(part.question, experiment, runs, given))
-        unsafe = given.unsafe(self.algorithm) if part.stage == LINKS.row else []
+        unsafe = given.unsafe(self.request.algorithm) if part.stage == LINKS.row else []
         if unsafe:
             self.failed = Failed(part.stage, part.question.row, unsafe[0])
 
     def _failed(self, part: _Part | None, problem: str) -> Failed:
         """What went wrong, with the run in which it does so again."""
         if part is None:
-            return Failed("contract", "contract", problem, trial(self.algorithm).to_toml())
-        given = (self.algorithm, self.others, part.question, part.quick, self.cache, self.executor)
-        last = None
-        scenarios = closing(_run(one_by_one, lambda _: None, *given))
+            return Failed("contract", "contract", problem, trial(self.request.algorithm).to_toml())
+        work, last = replace(self.work, progress=quiet), None
+        scenarios = _run(one_by_one, self.request, work, part.question, part.quick)
         try:
-            with scenarios as each_of:
+            with closing(scenarios) as each_of:
                 for each in each_of:
                     last = each
         except AlgorithmError as error:
@@ -211,43 +200,29 @@ class _Asking:
         return stage, self.found[stage]
 
 
-def fill(
-    algorithm: str,
-    questions: Sequence[Question] = QUESTIONS,
-    *,
-    against: Sequence[str] = AGAINST,
-    quick: bool = False,
-    shard: Shard,
-    cache: Path = CACHE,
-    executor: Executor = LOCAL,
-    progress: Callable[[float], None] = lambda _: None,
-    on_runs: Callable[[int, int], None] = lambda *_: None,
-) -> None:
-    """Runs the part of a shard of what `evaluate` would run, and keeps the rows for it.
+def fill(request: Request, work: Work) -> None:
+    """Runs the shard of what `evaluate` would run, and keeps the rows for it.
 
-    `on_runs` is called before the runs with how many there are to run and how many are kept.
     Raises `AckclockError` if an algorithm cannot be loaded or run.
     """
-    others = [each for each in dict.fromkeys(against) if each != algorithm]
-    given = (algorithm, others, questions, quick, shard, cache, executor)
-    with snapshot.held(), closing(_run(filled, progress, *given)) as told:
+    with snapshot.held(), closing(_run(filled, request, work)) as told:
         for each in told:
-            on_runs(*each)
+            work.on_runs(*each)
 
 
 def _run(
-    make: Callable[..., Generator[T, None, None]], progress: Callable[[float], None], *given: Any
+    make: Callable[..., Generator[T, None, None]], request: Request, work: Work, *more: Any
 ) -> Generator[T, None, None]:
     """What `make` yields: in a process of its own, if one of the algorithms is a C file."""
-    algorithm, others, *_ = given
-    if any(file_of(each).endswith(".c") for each in (algorithm, *others)):
-        return contained(make, *given, progress=progress)
-    return make(*given, progress)
+    given = (request, replace(work, progress=quiet, on_runs=quiet), *more)
+    if any(name_in(each).endswith(".c") for each in request.names):
+        return contained(make, *given, progress=work.progress)
+    return make(*given, work.progress)
 
 
 def _is_of(error: AlgorithmError, algorithm: str) -> bool:
     """Whether it is this algorithm, and not one beside it."""
-    return Path(file_of(algorithm)).name in str(error)
+    return Path(name_in(algorithm)).name in str(error)
 
 
 def chosen(rows: str | None) -> Sequence[Question]:

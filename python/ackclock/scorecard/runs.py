@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -10,14 +11,15 @@ import polars as pl
 from ackclock.base.errors import AckclockError
 from ackclock.figures.batches import Batch
 from ackclock.figures.experiment import Experiment, Point, Runs, repeats_of
-from ackclock.hosts.shard import Shard
-from ackclock.hosts.threads import Executor
+from ackclock.hosts.work import Work
 from ackclock.questions.card import ALONE, Question, with_harm
 from ackclock.questions.held_out import elsewhere
 from ackclock.questions.links import LINKS, trial
 from ackclock.questions.rows import rows_of, store_of
 from ackclock.results.result import run
 from ackclock.scenario import snapshot
+from ackclock.scenario.scenario import name_in
+from ackclock.scorecard.evaluated import Request
 from ackclock.store.rows import KeptRows
 
 if TYPE_CHECKING:
@@ -49,9 +51,9 @@ class Repeats(Batch):
         # Equal runs may count other flows as mine: 1 of CUBIC beside 4 of CUBIC, and 4 beside 1.
         return [f"{each.key()}-{each.flows[0].count}" for each in self.scenarios]
 
-    def runs(self, store: KeptRows, executor: Executor, progress: Callable[[float], None]) -> Runs:
+    def runs(self, store: KeptRows, work: Work) -> Runs:
         """Runs what is not kept."""
-        rows = rows_of(self.by_key, store, executor, progress)
+        rows = rows_of(self.by_key, store, work)
         table = [
             {**point, "seed": seed, "key": key, **rows[key]}
             for (point, seed, _), key in zip(self.repeats, self.keys, strict=True)
@@ -73,11 +75,9 @@ def seeds_of(experiment: Experiment, *, quick: bool) -> int:
 
 
 def simulated(
-    algorithm: str,
-    others: Sequence[str],
+    request: Request,
+    work: Work,
     asked: Sequence[tuple[Question, bool]],
-    cache: Path,
-    executor: Executor,
     progress: Callable[[float], None],
 ) -> Generator[pl.DataFrame | str | None, None, None]:
     """The runs of each question, quick or not, in their order; runs what is not kept.
@@ -85,13 +85,14 @@ def simulated(
     Yields None where the algorithm has been compiled, and where `links.trial` has run its trace.
     Raises `AckclockError` if an algorithm cannot be loaded or run, `NotLoadedError` of the first.
     """
+    algorithm, *others = request.names
     with snapshot.held():
         try:
             trial(algorithm).check()
         except AckclockError as error:
             says = _without_flow(error, algorithm)
             # Without its file or without a compiler nothing is known of the algorithm.
-            if says.startswith("cannot compile ") or not Path(file_of(algorithm)).is_file():
+            if says.startswith("cannot compile ") or not Path(name_in(algorithm)).is_file():
                 raise AckclockError(says) from None
             raise NotLoadedError(says) from None
         yield None
@@ -101,10 +102,10 @@ def simulated(
             except AckclockError as error:
                 raise AckclockError(f"--against: {_without_flow(error, each)}") from None
         yield traced(algorithm)
-        store = store_of(cache, executor)
+        store = store_of(work)
         every = [
             Repeats.of(
-                question.experiment([algorithm, *others], quick=quick),
+                question.experiment(request.names, quick=quick),
                 quick=quick,
                 drawn_by=question.drawn_by,
             )
@@ -117,7 +118,7 @@ def simulated(
             def part(fraction: float, done: int = done, own: int = counts[number]) -> None:
                 progress((done + fraction * own) / sum(counts))
 
-            yield repeats.runs(store, executor, part).table
+            yield repeats.runs(store, replace(work, progress=part)).table
 
 
 def traced(algorithm: str) -> str:
@@ -134,58 +135,44 @@ def traced_elsewhere(
         yield traced(algorithm)
 
 
-def file_of(algorithm: str) -> str:
-    """Without preset and parameters."""
-    return algorithm.partition("@")[0].partition(":")[0]
-
-
 def _without_flow(error: AckclockError, algorithm: str) -> str:
     """Without the words of a scenario, which the user did not write."""
     return str(error).removeprefix(f'flow 1: algorithm = "{algorithm}": ')
 
 
 def filled(
-    algorithm: str,
-    others: Sequence[str],
-    questions: Sequence[Question],
-    quick: bool,
-    shard: Shard,
-    cache: Path,
-    executor: Executor,
-    progress: Callable[[float], None],
+    request: Request, work: Work, progress: Callable[[float], None]
 ) -> Generator[tuple[int, int], None, None]:
-    """Runs the part of a shard of what `simulated` would run, and keeps the rows for it.
+    """Runs the shard of what `simulated` would run, and keeps the rows for it.
 
     Yields how many there are to run and how many are kept.
     """
     with snapshot.held():
-        for _ in simulated(algorithm, others, (), cache, executor, progress):
+        for _ in simulated(request, work, (), progress):
             pass
         every: dict[str, Scenario] = {}
-        for question in (LINKS, *questions):
-            experiment = question.experiment([algorithm, *others], quick=quick)
-            every |= Repeats.of(experiment, quick=quick).by_key
-        own = dict(shard.part(list(every.items())))
-        store = store_of(cache, executor)
+        for question in (LINKS, *request.questions):
+            experiment = question.experiment(request.names, quick=request.quick)
+            every |= Repeats.of(experiment, quick=request.quick).by_key
+        own = dict(work.shard.part(list(every.items())))
+        store = store_of(work)
         kept = len(store.read(own.keys()))
         yield len(own) - kept, kept
-        rows_of(own, store, executor, progress)
+        rows_of(own, store, replace(work, progress=progress))
 
 
 def one_by_one(
-    algorithm: str,
-    others: Sequence[str],
+    request: Request,
+    work: Work,
     question: Question,
     quick: bool,
-    cache: Path,
-    executor: Executor,
     _progress: Callable[[float], None],
 ) -> Generator[str, None, None]:
     """Runs what is not kept of a question, and yields each scenario, as TOML, before it runs."""
-    experiment = question.experiment([algorithm, *others], quick=quick)
+    experiment = question.experiment(request.names, quick=quick)
     with snapshot.held():
         repeats = Repeats.of(experiment, quick=quick, drawn_by=question.drawn_by).by_key
-        known = store_of(cache, executor).read(repeats.keys())
+        known = store_of(work).read(repeats.keys())
         for key, scenario in repeats.items():
             if key not in known:
                 yield scenario.to_toml()

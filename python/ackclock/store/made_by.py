@@ -27,7 +27,6 @@ LAYERS = (
     "programs",
     "imports",
     "explore",
-    "dialect",
     "cli",
 )
 

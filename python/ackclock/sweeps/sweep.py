@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, overload
@@ -14,11 +14,9 @@ from ackclock.base.errors import AckclockError
 from ackclock.estimates import sequential, stats
 from ackclock.estimates.repeats import AtLeast, Repeats
 from ackclock.estimates.stats import Estimate
-from ackclock.hosts import work
 from ackclock.hosts.linux import Linux
-from ackclock.hosts.shard import WHOLE, Shard
 from ackclock.hosts.threads import LOCAL, Executor
-from ackclock.hosts.work import CACHE, check_writable
+from ackclock.hosts.work import CACHE, WORK, Rows, Work, check_writable, quiet
 from ackclock.scenario import snapshot, toml_file
 from ackclock.scenario.scenario import Scenario, check_is_scenario
 from ackclock.scenario.snapshot import key_of
@@ -81,9 +79,9 @@ def sweep(
         most=most,
     )
     with snapshot.held():
-        return plan.run(
-            plan.check(executor=executor), cache=cache, executor=executor, progress=progress
-        )
+        work = Work(Path(CACHE if cache is None else cache), executor)
+        runs = plan.check(work)
+        return plan.run(runs, replace(work, progress=progress or quiet), keep=cache is not None)
 
 
 class Sweep:
@@ -154,28 +152,18 @@ class Sweep:
         except AckclockError as error:
             raise AckclockError(f"{path}: {error}") from None
 
-    def check(
-        self,
-        progress: Callable[[float], None] | None = None,
-        shard: Shard = WHOLE,
-        executor: Executor = LOCAL,
-    ) -> "Runs":
+    def check(self, work: Work = WORK) -> "Runs":
         """The runs to begin with, of a shard; raises `AckclockError` for one that cannot run."""
         every = [(point, seed) for point in range(len(self.points)) for seed in self.seeds]
-        pairs = shard.part(every)
+        pairs = work.shard.part(every)
         try:
-            return self._check(pairs, executor, progress)
+            return self._check(pairs, work)
         except AckclockError as error:
             raise AckclockError(f"{self.source}{error}") from None
 
-    def _check(
-        self,
-        pairs: Sequence[tuple[int, int]],
-        executor: Executor,
-        progress: Callable[[float], None] | None = None,
-    ) -> "Runs":
+    def _check(self, pairs: Sequence[tuple[int, int]], work: Work) -> "Runs":
         runs = Runs(self.scenario, self.axes, self.points, pairs)
-        linux = executor if isinstance(executor, Linux) else None
+        linux = work.executor if isinstance(work.executor, Linux) else None
         checked = -1
         for number, (point, _) in enumerate(pairs):
             try:
@@ -192,8 +180,8 @@ class Sweep:
                 raise AckclockError(f"{self._place(point)}: {error}") from None
             checked = point
             runs.keys.append(key)
-            if progress is not None and number % 100 == 0:
-                progress(number / len(pairs))
+            if number % 100 == 0:
+                work.progress(number / len(pairs))
         return runs
 
     def _place(self, point: int) -> str:
@@ -203,25 +191,16 @@ class Sweep:
             for axis, value in zip(self.axes, self.points[point], strict=True)
         )
 
-    def run(
-        self,
-        runs: "Runs",
-        *,
-        cache: str | os.PathLike[str] | None = CACHE,
-        executor: Executor = LOCAL,
-        progress: Callable[[float], None] | None = None,
-        on_runs: Callable[[int, int], None] | None = None,
-    ) -> pl.DataFrame:
+    def run(self, runs: "Runs", work: Work = WORK, *, keep: bool = True) -> pl.DataFrame:
         """Runs what is not kept of the `runs` that `check` returned, and returns the table.
 
-        Adds seeds to the points that are not decided, if the sweep has `most`. `on_runs` is called
-        with how many there are to run and how many are kept, and `progress` with the fraction done:
-        at first, and for each addition of seeds.
+        Adds seeds to the points that are not decided, if the sweep has `most`. Who is told of
+        `work` hears of it at first, and for each addition of seeds.
         """
         with snapshot.held():
             pairs: list[tuple[int, int]] = []
             rows: list[Row] = []
-            fill = self._filler(cache, executor, progress, on_runs)
+            fill = self._filler(work, keep)
 
             def table_with(runs: Runs) -> pl.DataFrame:
                 pairs.extend(runs.pairs)
@@ -243,49 +222,29 @@ class Sweep:
                 ]
                 if not more:
                     break
-                table = table_with(self._check(more, executor))
+                table = table_with(self._check(more, replace(work, progress=quiet)))
                 verdicts = self._verdicts(table)
             named = pl.col(_POINT).replace_strict(verdicts, return_dtype=pl.String)
             ordered = table.sort(_POINT, maintain_order=True)
             return ordered.with_columns(named.alias("verdict")).drop(_POINT)
 
-    def fill(
-        self,
-        runs: "Runs",
-        *,
-        cache: str | os.PathLike[str] = CACHE,
-        executor: Executor = LOCAL,
-        progress: Callable[[float], None] | None = None,
-        on_runs: Callable[[int, int], None] | None = None,
-    ) -> None:
+    def fill(self, runs: "Runs", work: Work) -> None:
         """Runs what is not kept of the runs of a shard, and keeps their rows for `run`."""
         with snapshot.held():
-            self._filler(cache, executor, progress, on_runs)(runs)
+            self._filler(work, keep=True)(runs)
 
-    def _filler(
-        self,
-        cache: str | os.PathLike[str] | None,
-        executor: Executor,
-        progress: Callable[[float], None] | None,
-        on_runs: Callable[[int, int], None] | None,
-    ) -> Callable[["Runs"], dict[str, Row]]:
+    def _filler(self, work: Work, keep: bool) -> Callable[["Runs"], dict[str, Row]]:
         """Makes the rows of runs, by their keys."""
         store = None
-        if cache is not None:
-            check_writable(Path(cache))
-            store = KeptRows(Path(cache) / "rows" / f"sweep-{self.metrics.key()}")
+        if keep:
+            check_writable(work.cache)
+            store = KeptRows(work.cache / "rows" / f"sweep-{self.metrics.key()}")
         columns = _Columns(self.axes, self.metrics)
 
         def fill(runs: Runs) -> dict[str, Row]:
             first = {key: number for number, key in reversed(list(enumerate(runs.keys)))}
-            wanted = work.Rows(self.metrics, runs.keys, store, columns.check)
-            work.fill_rows(
-                [wanted],
-                lambda keys: runs.chosen([first[key] for key in keys]),
-                executor=executor,
-                progress=progress,
-                on_runs=on_runs,
-            )
+            wanted = Rows(self.metrics, runs.keys, store, columns.check)
+            work.fill_rows([wanted], lambda keys: runs.chosen([first[key] for key in keys]))
             return wanted.found
 
         return fill

@@ -30,7 +30,7 @@ class Machines:
     seeds: ClassVar[int] = 3
     simulated: ClassVar[int] = 10
     real_time: ClassVar[bool] = False
-    far: ClassVar[bool] = False
+    is_remote: ClassVar[bool] = False
 
     @classmethod
     def of(cls, jobs: int, _: Callable[[Result], None] | None) -> Self:

@@ -1,13 +1,11 @@
-"""The form of card.json: `schema()` is docs/card.schema.json."""
+"""The form of card.json, which docs/card.schema.json states: `python card_form.py` prints it."""
 
 import json
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ackclock.questions.card import Mark
-
-#: Rises when a key changes its meaning or goes.
-VERSION = 1
+from ackclock.scorecard.data import VERSION
 
 
 class _Form(BaseModel):
@@ -108,4 +106,8 @@ class Card(_Form):
 
 def schema() -> str:
     """The JSON Schema of a card."""
-    return json.dumps(Card.model_json_schema(), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(Card.model_json_schema(), indent=1, ensure_ascii=False)
+
+
+if __name__ == "__main__":
+    print(schema())

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from ackclock.base.kernel_part import is_built
-from ackclock.dialect.checking import problems_of
 from ackclock.scenario import skeleton
+from ackclock.studies.checking import problems_of
 from common import REFUSED, needs_kernel
 
 HERE = Path(__file__).parent

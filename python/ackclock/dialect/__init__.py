@@ -1,1 +1,0 @@
-"""C files of algorithms: what the simulator and a kernel refuse."""
