@@ -12,7 +12,7 @@ from ackclock import AckclockError, Scenario, attack, run
 from ackclock.questions.trouble import Trouble
 from ackclock.results import metrics
 from ackclock.scorecard import attack as module
-from ackclock.scorecard.drawing import attacked
+from ackclock.scorecard import drawing
 
 BAD = Path(__file__).parent
 
@@ -150,7 +150,7 @@ def test_the_picture_adds_the_flows_of_those_who_send():
     flows = trouble.scenario("reno", 1).flows
     assert list(trouble.groups("reno").values()) == [1, 2, 50] == [each.count for each in flows]
     of = module.Found("reno", "R3", None, 1, 0, trouble, 1.0, None)
-    rates, _ = attacked(of, {"reno": run(trouble.scenario("reno", 1))}).axes
+    rates, _ = drawing.attacked(of, {"reno": run(trouble.scenario("reno", 1))}).axes
     legend = [text.get_text() for text in rates.get_legend().get_texts()]
     assert legend[:2] == ["reno", "2 × cubic beside it"]
     alone, beside, *_ = (patch.get_data().values for patch in rates.patches)
