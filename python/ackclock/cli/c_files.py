@@ -129,8 +129,8 @@ def conform_command(
         ackclock conform my.qlog examples/conformance/rfc9438/decrease.toml
 
     A case is a scenario whose flow 1 gets the algorithm. Each [[assert]] has the keys says, value
-    (SQL over the tables of docs/tables.md) and between = [low, high]. Exit code 1 if one fails, or
-    none can be tested.
+    (SQL over the tables of docs/tables.md), between = [low, high] and rule, the sentence of the
+    standard, which a failure shows. Exit code 1 if one fails, or none can be tested.
     """
     from ackclock.results.qlog_reader import SUFFIXES as QLOGS  # noqa: PLC0415 (slow to import)
     from ackclock.studies.conform import Case  # noqa: PLC0415 (only this command needs it)
@@ -157,7 +157,8 @@ def conform_command(
                 if each.lacks:
                     mark = styled(f"not testable here: {each.lacks}", "yellow")
                 between = f"{each.low:g} … {each.high:g}"
-                table.add_row(each.case, each.says, found, between, mark)
+                says = f"{each.says}\n{each.rule}" if each.holds is False else each.says
+                table.add_row(each.case, says.rstrip(), found, between, mark)
             print_table(table, keys=2)
         answers = [each.holds for each in verdicts]
         tested = len(answers) - answers.count(None)

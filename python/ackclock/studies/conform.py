@@ -18,6 +18,8 @@ from ackclock.scenario.scenario import Bottleneck, Flow, Scenario
 #: The table of a file that holds its assertions, and the keys of each.
 ASSERT = "assert"
 KEYS = ("says", "value", "between")
+#: The sentence of the standard that it checks; a file of one's own need not have it.
+RULE = "rule"
 #: Columns and kinds of events that a QUIC stack does not tell (docs/quic.md).
 UNTOLD = frozenset(
     (
@@ -99,6 +101,8 @@ class Verdict:
     value: float | None
     low: float
     high: float
+    #: The sentence of the standard, and where it stands. "": none.
+    rule: str = ""
     #: What the assertion asks for and is not there: it cannot be tested. "": nothing.
     lacks: str = ""
 
@@ -130,9 +134,10 @@ class Case:
         for number, each in enumerate(asserts, 1):
             between = each.get("between")
             is_pair = isinstance(between, list) and len(between) == 2
-            if set(each) != set(KEYS) or not is_pair:
+            if set(each) - {RULE} != set(KEYS) or not is_pair:
                 raise AckclockError(
-                    f"{path}: {ASSERT} {number}: write says, value (SQL) and between = [low, high]"
+                    f"{path}: {ASSERT} {number}: write says, value (SQL) and between = "
+                    "[low, high]; rule, the sentence that it checks, may be there too"
                 )
         source = f"{path}: "
         return cls(path.stem, source, Scenario.parse(fields, source=source), tuple(asserts))
@@ -179,12 +184,14 @@ class Case:
             reason = str(error).splitlines()[0]
             raise AckclockError(f"{self.name}: {each['says']}: {reason}") from None
         value = found.item() if found.shape == (1, 1) else None
-        low, high = each["between"]
-        return Verdict(self.name, each["says"], None if value is None else float(value), low, high)
+        return self._of(each, None if value is None else float(value))
 
     def _untestable(self, each: dict[str, Any], lacks: str) -> Verdict:
+        return self._of(each, None, lacks)
+
+    def _of(self, each: dict[str, Any], value: float | None, lacks: str = "") -> Verdict:
         low, high = each["between"]
-        return Verdict(self.name, each["says"], None, low, high, lacks)
+        return Verdict(self.name, each["says"], value, low, high, each.get(RULE, ""), lacks)
 
 
 def untold(samples: pl.DataFrame) -> frozenset[str]:
