@@ -97,3 +97,13 @@ def test_what_uses_cores_takes_jobs():
         "reproduce",
         "report",
     } <= takes
+
+
+def test_what_comes_first_is_listed_first(ackclock):
+    listed = ackclock("linux", "--help").stdout.partition("Commands:")[2].split("\n")
+    assert [line.split()[0] for line in listed if line[2:3].strip()] == [
+        "build",
+        "diverge",
+        "bisect",
+        "list",
+    ]

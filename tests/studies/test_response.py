@@ -116,3 +116,29 @@ def test_the_command_refuses_in_one_line(ackclock):
         assert done.returncode == 1
         assert done.stderr.startswith("error: ")
         assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("machine")
+def test_on_linux_in_virtual_time(ackclock, tmp_path):
+    """Linux's own CUBIC, and a module that only Linux compiles, have the simulator's window."""
+    reno = "tcp_reno_ssthresh, .cong_avoid = tcp_reno_cong_avoid, .undo_cwnd = tcp_reno_undo_cwnd"
+    (tmp_path / "tcp_mine.c").write_text(
+        "#include <linux/module.h>\n#include <net/tcp.h>\n#include <linux/hashtable.h>\n"
+        f"static struct tcp_congestion_ops mine = {{ .ssthresh = {reno},\n"
+        '\t.owner = THIS_MODULE, .name = "mine" };\n'
+        "static int __init begin(void) { return tcp_register_congestion_control(&mine); }\n"
+        'module_init(begin);\nMODULE_LICENSE("GPL");\n'
+    )
+    of = [each for name in ("kernel:cubic", "./tcp_mine.c") for each in ("--algorithm", name)]
+    done = ackclock("response", *of, "--lowest", "1e-2", "--on", "vlinux", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    rows = pl.read_parquet(tmp_path / "out" / "response.parquet")
+    cubic, mine = rows.filter(loss_rate=1e-2)["simulated_packets"]
+    assert cubic == pytest.approx(simulated("cubic", 1e-2), rel=0.01)
+    assert mine == pytest.approx(simulated("reno", 1e-2), rel=0.01)
+    assert rows["analytic_packets"].is_null().all()
+    done = ackclock("response", *of, "--lowest", "1e-2")
+    assert "take it with --on vlinux, which has Linux's own headers" in done.stderr
+    done = ackclock("evaluate", "./tcp_mine.c", "--quick", "--no-page", "--on", "vlinux")
+    assert "run, sweep, response and conform take it with --on vlinux" in done.stdout

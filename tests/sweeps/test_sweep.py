@@ -301,7 +301,7 @@ def test_on_linux_in_virtual_time(tmp_path, ackclock):
     )
     refused = ackclock("sweep", file)
     assert refused.returncode == 1
-    assert "add --on kernel or --on vlinux" in refused.stderr
+    assert "take it with --on kernel or --on vlinux" in refused.stderr
     done = ackclock("sweep", file, "--on", "vlinux", "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     theirs, ours = pl.read_parquet(tmp_path / "out/sweep.parquet")["utilisation"]

@@ -211,6 +211,37 @@ def doctor_command() -> None:
         raise typer.Exit(1)
 
 
+@linux.command("build")
+def build_command(
+    series: Annotated[
+        str | None,
+        typer.Option(help="Which Linux, of Debian's backports [default: 6.12].", metavar="SERIES"),
+    ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(help="A source of your own, such as linux-7.3.tar.xz.", metavar="FILE"),
+    ] = None,
+) -> None:
+    """Build the virtual Linux from Debian's kernel source: once, 5 minutes of a processor.
+
+    Examples:
+        ackclock linux build && ackclock run examples/two_cubic.toml --on vlinux
+        ackclock linux build --series 7.3 && ackclock run examples/two_cubic.toml --on vlinux:7.3
+
+    As root on Debian it installs the packages that it needs, but no kernel of backports. What it
+    builds is kept in ~/.cache/ackclock/vlinux, 400 MB (docs/vlinux.md).
+    """
+    from ackclock.hosts.vlinux import build  # noqa: PLC0415 (only this command needs it)
+    from ackclock.hosts.vlinux.sources import SERIES  # noqa: PLC0415
+
+    with one_line_errors():
+        if series and source:
+            raise AckclockError(f"--series {series} and --source {source}: give one of the two")
+        with progress_bar("building Linux") as progress:
+            built = build.build(progress, say=err.print, series=series or SERIES, source=source)
+        out.print(f"built: {built.directory}")
+
+
 @linux.command("diverge")
 def diverge_command(
     scenario: Annotated[Path, typer.Argument(help="A scenario file (TOML).", metavar="SCENARIO")],
@@ -300,37 +331,6 @@ def bisect_command(
         print_report("", found.table())
         out.print(f"the last that is equal: {found.before}")
         out.print(f"the first that differs: {found.first}")
-
-
-@linux.command("build")
-def build_command(
-    series: Annotated[
-        str | None,
-        typer.Option(help="Which Linux, of Debian's backports [default: 6.12].", metavar="SERIES"),
-    ] = None,
-    source: Annotated[
-        Path | None,
-        typer.Option(help="A source of your own, such as linux-7.3.tar.xz.", metavar="FILE"),
-    ] = None,
-) -> None:
-    """Build the virtual Linux from Debian's kernel source: once, 5 minutes of a processor.
-
-    Examples:
-        ackclock linux build && ackclock run examples/two_cubic.toml --on vlinux
-        ackclock linux build --series 7.3 && ackclock run examples/two_cubic.toml --on vlinux:7.3
-
-    As root on Debian it installs the packages that it needs, but no kernel of backports. What it
-    builds is kept in ~/.cache/ackclock/vlinux, 400 MB (docs/vlinux.md).
-    """
-    from ackclock.hosts.vlinux import build  # noqa: PLC0415 (only this command needs it)
-    from ackclock.hosts.vlinux.sources import SERIES  # noqa: PLC0415
-
-    with one_line_errors():
-        if series and source:
-            raise AckclockError(f"--series {series} and --source {source}: give one of the two")
-        with progress_bar("building Linux") as progress:
-            built = build.build(progress, say=err.print, series=series or SERIES, source=source)
-        out.print(f"built: {built.directory}")
 
 
 @linux.command("list")

@@ -22,11 +22,12 @@ from ackclock.base import units
 from ackclock.base.errors import AckclockError
 from ackclock.draw import html, style
 from ackclock.draw import plot as draw
+from ackclock.hosts.linux import Linux
 from ackclock.hosts.threads import LOCAL, Executor
 from ackclock.hosts.work import CACHE, run_all
 from ackclock.results.result import Result
 from ackclock.scenario import snapshot
-from ackclock.scenario.scenario import Bottleneck, Flow, Scenario
+from ackclock.scenario.scenario import KERNEL, Bottleneck, Flow, Scenario
 from ackclock.store.entries import MANIFEST, write_parquet
 
 Values = Mapping[str, Any]
@@ -103,10 +104,21 @@ CLOSED_FORMS: dict[str, Callable[[Values, float, float], float | None]] = {
 
 
 def analytic(algorithm: str, loss_rate: float, rtt_s: float) -> float | None:
-    """Mean window by the closed form, packets; None if these parameters have no closed form."""
-    configured = snapshot.current().configure(algorithm)
-    closed_form = CLOSED_FORMS.get(configured["name"])
+    """Mean window by the closed form, packets; None if these parameters have no closed form.
+
+    None also for what only Linux takes.
+    """
+    configured = _configured(algorithm)
+    closed_form = None if algorithm.startswith(KERNEL) else CLOSED_FORMS.get(configured["name"])
     return closed_form(configured["values"], loss_rate, rtt_s) if closed_form else None
+
+
+def _configured(algorithm: str) -> Mapping[str, Any]:
+    """Its name and values; those of a file that only Linux takes are not known."""
+    try:
+        return snapshot.current().configure(algorithm)
+    except AckclockError:
+        return {"name": algorithm, "values": {}}
 
 
 def scenario(
@@ -117,11 +129,12 @@ def scenario(
     epochs: int = EPOCHS,
     profile: str = "linux-6",
     delayed_ack_segments: int = 1,
+    on_linux: bool = False,
 ) -> Scenario:
     """One flow on a link without a queue that drops one packet in every 1/p, for `epochs` losses.
 
     Slow start ends near the window of the later losses. If it went on for 1/p packets, its effect
-    would last for dozens of epochs.
+    would last for dozens of epochs; on Linux it does, which takes no such threshold.
     """
     every = round(1 / loss_rate)
     epochs = max(epochs, LEAST_PACKETS // every)
@@ -136,14 +149,15 @@ def scenario(
         jitter="0s",
         mss=mss,
         delayed_ack_segments=delayed_ack_segments,
-        sample_interval="1h",  # there is also a sample at each loss
+        # The simulator has a sample at each loss, too.
+        sample_interval=rtt if on_linux else "1h",
         bottleneck=Bottleneck(rate="1tbit", buffer="4000000000packets", drop_every_packets=every),
         flows=(
             Flow(
                 algorithm=algorithm,
                 size=f"{epochs * every * mss}B",
                 receive_window="1GiB",  # the largest of TCP
-                initial_ssthresh_packets=max(round(0.75 * window), 2),
+                **({} if on_linux else {"initial_ssthresh_packets": max(round(0.75 * window), 2)}),
             ),
         ),
     )
@@ -161,16 +175,15 @@ class Window:
 
 def window(result: Result) -> Window:
     """The mean window of a run; NaN if the run has fewer than 5 losses."""
-    losses = result.events.filter(pl.col("kind").is_in(["recovery", "timeout"])).select("time_us")
-    rows = result.samples.join(losses, on="time_us", how="semi").unique("time_us", keep="last")
-    rows = rows.sort("time_us")
-    if len(rows) < 5:
+    events = result.events.filter(pl.col("kind").is_in(["recovery", "timeout"]))
+    losses = events["time_us"].unique().sort().to_numpy()
+    if len(losses) < 5:
         return Window(math.nan, math.nan)
-    edges = np.array([len(rows) - 1 - quarter * ((len(rows) - 1) // 4) for quarter in (2, 1, 0)])
-    rtts = rows["time_us"].to_numpy()[edges] * 1e3 / result.resolved["flows"][0]["rtt_ns"]
-    before, last = np.diff(rows["delivered_packets"].to_numpy()[edges].astype(float)) / np.diff(
-        rtts
-    )
+    edges = losses[[-1 - quarter * ((len(losses) - 1) // 4) for quarter in (2, 1, 0)]]
+    samples = result.samples.unique("time_us", keep="last").sort("time_us")
+    delivered = np.interp(edges, samples["time_us"], samples["delivered_packets"])
+    rtts = edges * 1e3 / result.resolved["flows"][0]["rtt_ns"]
+    before, last = np.diff(delivered) / np.diff(rtts)
     return Window(float(last), float(last / before - 1))
 
 
@@ -199,9 +212,10 @@ def measure(
 ) -> pl.DataFrame:
     """Response functions: one row per RTT, algorithm and loss rate (from high to low).
 
-    Columns: rtt, algorithm, loss_rate, analytic_packets (null: no closed form), simulated_packets,
-    drift (see `Window`), epochs. A drift of `SETTLED` or more means that the window had not settled
-    after `MOST_EPOCHS` losses. Raises `AckclockError` for a loss rate or an RTT out of range.
+    Columns: rtt, algorithm, loss_rate, analytic_packets (null: no closed form), simulated_packets
+    (of Linux, if the executor is one), drift (see `Window`), epochs. A drift of `SETTLED` or more
+    means that the window had not settled after `MOST_EPOCHS` losses. Raises `AckclockError` for a
+    loss rate or an RTT out of range.
     """
     for each in loss_rates:
         if not 1e-9 <= each <= 0.1:
@@ -234,6 +248,7 @@ def measure(
                     epochs=epochs[rtt, algorithm, loss_rate],
                     profile=profile,
                     delayed_ack_segments=delayed_ack_segments,
+                    on_linux=isinstance(executor, Linux),
                 )
                 for rtt, algorithm, loss_rate in pending
             ]
@@ -269,7 +284,7 @@ def table(rows: pl.DataFrame, rtt: str) -> html.Table:
     algorithms = some["algorithm"].unique(maintain_order=True).to_list()
     header = ["loss rate"]
     for algorithm in algorithms:
-        header += [f"{algorithm}: formula", "simulated"]
+        header += [f"{algorithm}: formula", "measured"]
     lines = []
     for (loss_rate,), points in some.group_by("loss_rate", maintain_order=True):
         line = [f"{loss_rate:.1e}"]
@@ -307,7 +322,7 @@ def plot(rows: pl.DataFrame) -> Figure:
 
 def _panel(axes: Axes, rows: pl.DataFrame) -> None:
     algorithms = rows["algorithm"].unique(maintain_order=True).to_list()
-    names = [snapshot.current().configure(algorithm)["name"] for algorithm in algorithms]
+    names = [_configured(algorithm)["name"] for algorithm in algorithms]
     alone = len(set(names)) == len(names)
     for number, (algorithm, name) in enumerate(zip(algorithms, names, strict=True)):
         look = style.of(name)

@@ -407,8 +407,8 @@ impl Flow {
     ) -> Result<Configured, ScenarioError> {
         let configured = if self.algorithm.starts_with(KERNEL) {
             Err(
-                "only Linux has it; add --on kernel or --on vlinux, or choose an algorithm of \
-                 `ackclock list`"
+                "only Linux has it; run, sweep and conform take it with --on kernel or --on vlinux; \
+                 or choose an algorithm of `ackclock list`"
                     .into(),
             )
         } else {
