@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -166,12 +167,12 @@ def two_flows(spec: str, **fields) -> Result:
 @cache
 def measured(spec: str, profile: str, seed: int) -> dict[str, float]:
     """A row of the table: one flow over the whole run, and two from SHARED_FROM_S on (`_2`)."""
-    row = {}
+    row: dict[str, Any] = {}
     for suffix, runs, start_s in (("", one_flow, 0), ("_2", two_flows, SHARED_FROM_S)):
         result = runs(spec, profile=profile, seed=seed)
         queues = result.queues.filter(pl.col("time_us") >= start_s * 1e6)
         sent, again = (
-            result.flows[column].sum() for column in ("sent_packets", "retransmitted_packets")
+            int(result.flows[column].sum()) for column in ("sent_packets", "retransmitted_packets")
         )
         row |= {
             f"utilisation{suffix}": metrics.utilisation(result, start_s),

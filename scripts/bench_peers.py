@@ -14,6 +14,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 PEERS = ROOT / "crates/sim/benches/peers"
@@ -92,13 +93,13 @@ def measure(command):
         sys.exit(f"error: {' '.join(map(str, command))}: {done.stderr}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    packets = re.search(r"^(?:packets: )?(\d+)\b", done.stdout, re.MULTILINE)
-    return int(packets[1]), took
+    packets = re.findall(r"^(?:packets: )?(\d+)\b", done.stdout, re.MULTILINE)
+    return int(packets[0]), took
 
 
 def rates(dumbbell, commands):
     """Packets per second of each simulator, which take turns; None: not finished."""
-    best = {}
+    best: dict[str, Any] = {}
     for _ in range(ROUNDS):
         for name, command in commands.items():
             if best.get(name, 0) is None:

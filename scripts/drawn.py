@@ -224,7 +224,7 @@ class Drawn:
             yield self.scenario.replace(flows=flows, seed=seed)
 
     def _rtt_ms(self, flow: Flow) -> float:
-        return float((flow.rtt or self.scenario.rtt).removesuffix("ms"))
+        return float(str(flow.rtt or self.scenario.rtt).removesuffix("ms"))
 
 
 def of_linux(scenario: Scenario) -> Scenario:
@@ -263,7 +263,7 @@ def drawn(seed: int) -> Drawn:
         bottleneck={"rate": f"{rate}bit", "buffer": f"{packets}packets"},
         flows=flows,
     )
-    extras = [_queue] if draw.random() < 0.4 else []
+    extras: list[Callable[[Draw, Line], Extra]] = [_queue] if draw.random() < 0.4 else []
     if draw.random() < 0.5:
         extras.append(draw.choice(EXTRAS))
     for extra in extras:

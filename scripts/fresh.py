@@ -254,7 +254,7 @@ def _directory() -> Iterator[Path]:
 def _delete(directory: Path) -> None:
     """Deletes a tree in which nothing is mounted: it does not leave the file system."""
     for _ in range(10):  # processes that were killed may still be ending
-        command = ["rm", "-rf", "--one-file-system", directory]
+        command = ["rm", "-rf", "--one-file-system", str(directory)]
         if subprocess.run(command, check=False, capture_output=True).returncode == 0:
             return
         time.sleep(1)
@@ -280,16 +280,16 @@ def _bootstrap(system: Path) -> None:
         "--variant=minbase",
         f"--aptopt={options}",
         system.name,
-        system,
+        str(system),
         "-",
     ]
     subprocess.run(command, input=_sources(system.name), text=True, check=True)
     for hosts in (Path("/etc/pip.conf"), Path("/etc/resolv.conf"), Path("/etc/apt/auth.conf")):
         if hosts.exists():
             shutil.copy(hosts, system / hosts.relative_to("/"))
-    for hosts in ("/etc/apt/auth.conf.d", "/usr/local/share/ca-certificates"):
-        if Path(hosts).is_dir():
-            shutil.copytree(hosts, system / hosts[1:], dirs_exist_ok=True)
+    for own in ("/etc/apt/auth.conf.d", "/usr/local/share/ca-certificates"):
+        if Path(own).is_dir():
+            shutil.copytree(own, system / own[1:], dirs_exist_ok=True)
     (system / "etc/hosts").write_text("127.0.0.1 localhost\n")
     subprocess.run(["useradd", "--root", system, "-m", "-s", "/bin/sh", "user"], check=True)
     cargo = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))

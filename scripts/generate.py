@@ -60,7 +60,7 @@ def keys() -> str:
     """`ackclock.scenario.keys`: a class for each table, after those of the tables in it."""
     text = KEYS + "".join(map(class_of, json.loads(_core.keys())))
     for command in ("check --fix-only --select F401,I", "format"):
-        ruff = [BIN / "ruff", *command.split(), "--quiet", "--stdin-filename", "keys.py", "-"]
+        ruff = [f"{BIN}/ruff", *command.split(), "--quiet", "--stdin-filename", "keys.py", "-"]
         done = subprocess.run(ruff, cwd=ROOT, input=text, stdout=-1, text=True, check=True)
         text = done.stdout
     return text

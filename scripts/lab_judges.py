@@ -115,9 +115,9 @@ def _measured(algorithm: str, runs: Iterable[_Run]) -> list[dict[str, Any]]:
     asked = [run.of(algorithm) if algorithm != ALONE or run.alone else None for run in runs]
     # As the keys of the scorecard's own runs, which these are.
     keys = [each and f"{each.key()}-{each.flows[0].count}" for each in asked]
-    scenarios = {key: each for key, each in zip(keys, asked, strict=True) if key and each}
+    scenarios = {str(key): each for key, each in zip(keys, asked, strict=True) if key and each}
     rows = rows_of(scenarios, store_of(WORK), WORK)
-    return [rows[key] if key else {} for key in keys]
+    return [rows[str(key)] if key else {} for key in keys]
 
 
 def attack(tries: int) -> dict[str, Any]:

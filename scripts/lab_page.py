@@ -10,6 +10,7 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 from ackclock import Scenario, _core
 from ackclock.draw.html import STATIC
@@ -94,7 +95,7 @@ def link(*runs: tuple[Scenario, str]) -> str | None:
 
 
 def _can_run(scenario: Scenario) -> bool:
-    every = (*scenario.flows, *scenario.sessions)
+    every: tuple[Any, ...] = (*scenario.flows, *scenario.sessions)
     known = {each["name"] for each in _core.algorithms()}
     return (
         sum(each.count for each in scenario.flows) <= MOST_FLOWS

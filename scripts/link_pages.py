@@ -6,6 +6,7 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -17,7 +18,8 @@ from ackclock.results import metrics
 FLOWS = (1, 4, 16)
 SEEDS = range(1, 6)
 END_S, STEADY_FROM_S = 60, 10
-KINDS = tuple(Bottleneck.tables["queue"].values())
+QUEUES: Any = Bottleneck.tables["queue"]
+KINDS = tuple(QUEUES.values())
 #: What a discipline needs beside its defaults to show what it is for.
 SETTINGS = {"step": {"threshold": "5ms"}}
 #: The algorithm that a discipline is for, if CUBIC is not.
@@ -152,7 +154,7 @@ def picture(runs: list[Result]) -> Figure:
     return figure
 
 
-def section(kind: type, directory: Path) -> Iterator[str]:
+def section(kind: type[Any], directory: Path) -> Iterator[str]:
     """The text on a discipline; draws its picture."""
     name = kind.kind
     marks = name == "step" or (getattr(kind, "ecn", False))

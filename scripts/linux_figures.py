@@ -58,6 +58,7 @@ def main(side: str, directory: Path) -> None:
             continue
         crosscheck.fill([check], host, seeds=SEEDS[side])
         checked = crosscheck.load(check, host)
+        assert checked is not None, "it was just filled"
         found += rows(named.name, checked)
         print(f"{named.name}: {checked.caption}", flush=True)
         if (side, named.name) == PICTURE:

@@ -156,7 +156,7 @@ def _text(value: object) -> str:
 
 def data(directory: Path) -> dict[str, Rows]:
     """The rows of each file."""
-    found = {}
+    found: dict[str, Rows] = {}
     for name in NAMES:
         with (directory / "linux" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
             found[name] = list(csv.DictReader(file))

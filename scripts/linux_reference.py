@@ -50,11 +50,11 @@ class Trace:
         return sum(map(self.throughput_pps, self.flows)) * 1500 * 8 / rate_bps
 
     def mean_cwnd_packets(self, number: int) -> float:
-        return self.second_half(number)["cwnd_packets"].mean()
+        return self.second_half(number).select(pl.col("cwnd_packets").mean()).item()
 
     def mean_queue_packets(self) -> float:
         half = self.queues.filter(pl.col("time_us") >= self.duration_s / 2 * 1e6)
-        return half["queue_packets"].mean()
+        return half.select(pl.col("queue_packets").mean()).item()
 
     def retransmissions(self, number: int) -> int:
         return int(self.flow(number)["retransmitted_packets"][-1])
@@ -132,7 +132,7 @@ def picture(name: str) -> Figure:
                 samples = trace.flow(number)
                 panel.plot(samples["time_us"] / 1e6, samples["cwnd_packets"], label=label, **look)
                 panel.set_ylabel(f"cwnd of flow {number}\n(packets)")
-                panel.set_ylim(0, theirs.samples["cwnd_packets"].max() * 1.05)
+                panel.set_ylim(0, 1.05 * theirs.samples.select(pl.col("cwnd_packets").max()).item())
             queues = trace.queues
             panels[-1].plot(queues["time_us"] / 1e6, queues["queue_packets"], **look)
         panels[-1].set_ylabel("queue (packets)")
@@ -145,9 +145,9 @@ def picture(name: str) -> Figure:
 def measures(name: str) -> list[tuple[str, float, float]]:
     """Measure, Linux, ours; of a run of one flow."""
     of = scenario(name)
-    rate_bps = ackclock.units.rate_bps(of.bottleneck.rate)
+    rate_bps = ackclock.units.rate_bps(str(of.bottleneck.rate))
     both = linux(name), simulated(of)
-    found = [
+    found: list[tuple[str, list[float]]] = [
         ("retransmissions", [each.retransmissions(1) for each in both]),
         ("utilisation", [each.utilisation(rate_bps) for each in both]),
         ("mean cwnd (packets)", [each.mean_cwnd_packets(1) for each in both]),
@@ -155,14 +155,14 @@ def measures(name: str) -> list[tuple[str, float, float]]:
     ]
     if len(both[0].recoveries_s(1)) > 4:
         found.append(("mean epoch (s)", [each.mean_epoch_s(1) for each in both]))
-    return [(measure, *values) for measure, values in found]
+    return [(measure, theirs, own) for measure, (theirs, own) in found]
 
 
 def path(name: str) -> str:
     """Rate and RTTs in words."""
     of = scenario(name)
-    rtts = dict.fromkeys(flow.rtt.removesuffix("ms") for flow in of.flows)
-    return f"{of.bottleneck.rate.removesuffix('mbit')} Mb/s, {' and '.join(rtts)} ms"
+    rtts = dict.fromkeys(str(flow.rtt).removesuffix("ms") for flow in of.flows)
+    return f"{str(of.bottleneck.rate).removesuffix('mbit')} Mb/s, {' and '.join(rtts)} ms"
 
 
 SINGLE = (
@@ -196,7 +196,7 @@ PICTURE = "L5_cubic"
 def band(name: str) -> str:
     """What ours gives over 20 seeds: the mean, the least and the most."""
     of = scenario(name)
-    rate_bps = ackclock.units.rate_bps(of.bottleneck.rate)
+    rate_bps = ackclock.units.rate_bps(str(of.bottleneck.rate))
     traces = spread(of, SEEDS)
 
     def form(values: Iterable[float], digits: int) -> str:

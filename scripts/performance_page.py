@@ -76,7 +76,8 @@ def profile(binary, case, seconds):
 
 
 def addresses(out, binary):
-    own, other, here, call = Counter(), 0, False, False
+    own: Counter[int] = Counter()
+    other, here, call = 0, False, False
     for line in out.read_text(encoding="utf-8", errors="replace").splitlines():
         if line.startswith("ob="):
             here = line[3:] == str(binary)

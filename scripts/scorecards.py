@@ -16,6 +16,7 @@ from dataclasses import replace
 from html import escape
 from pathlib import Path
 from string import Template
+from typing import Any
 
 import matplotlib as mpl
 import polars as pl
@@ -252,7 +253,7 @@ def picture(cards: Sequence[Evaluated]) -> Figure:
         )
         axes.tick_params(length=0, top=True, labeltop=True)
         axes.spines[:].set_visible(False)
-        look = {"marker": "s", "ls": "", "ms": 9}
+        look: dict[str, Any] = {"marker": "s", "ls": "", "ms": 9}
         handles = [
             mpl.lines.Line2D([], [], **look, color=colour, label=f"{symbol} {mark}")
             for mark in _met(marks)

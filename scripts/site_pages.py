@@ -13,6 +13,7 @@ import re
 import shutil
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import typer
 from mkdocs.structure.files import File
@@ -278,7 +279,7 @@ def style():
     """The colours of the stylesheet that all pages of ackclock share, under the theme's names."""
     shared = (report.STATIC / "ackclock.css").read_text(encoding="utf-8")
     light, dark = (
-        re.search(rf"^{re.escape(start)} {{\n(.*?)^}}", shared, re.DOTALL | re.MULTILINE)[1]
+        re.findall(rf"^{re.escape(start)} {{\n(.*?)^}}", shared, re.DOTALL | re.MULTILINE)[0]
         for start in (":root", ':root[data-theme="dark"]')
     )
     looks = "|".join(map(report.look_of, report.VERDICTS))
@@ -307,7 +308,7 @@ def command_line():
     """Every command with its options."""
     for module in main.MODULES:
         importlib.import_module(f"ackclock.cli.{module}")
-    group = typer.main.get_command(console.app)
+    group: Any = typer.main.get_command(console.app)
     names = [name for names in main.MODULES.values() for name in names]
     parts = ["# The command line", "`ackclock COMMAND --help` prints the same text."]
     for name in names:
@@ -358,7 +359,7 @@ def notebook_page():
 def python():
     """The API in the order in which help(ackclock) lists it."""
     text = inspect.getdoc(ackclock)
-    _, lists = text.split("What to run:")
+    _, lists = str(text).split("What to run:")
     parts = ["# Python", "`help(ackclock)` lists these names in the same order."]
     for line in ("What to run:" + lists).splitlines():
         if re.fullmatch(r"[A-Z][\w ]+:", line):

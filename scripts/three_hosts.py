@@ -4,6 +4,7 @@
 """
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -12,7 +13,7 @@ import ackclock
 from ackclock.draw import style
 from ackclock.hosts import kernel, vlinux
 
-HOSTS = {
+HOSTS: dict[str, Callable[[ackclock.Scenario], ackclock.Result]] = {
     "simulator": ackclock.run,
     "Linux 6.12 in virtual time": vlinux.run,
     "the kernel of a running machine": kernel.run,
