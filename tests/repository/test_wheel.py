@@ -84,6 +84,18 @@ def test_it_is_the_wheel_that_runs(installed):
     assert all(str(installed.parent) in path for path in done.stdout.split())
 
 
+def test_it_has_types(installed, tmp_path):
+    (tmp_path / "mine.py").write_text("import ackclock\n\nreveal_type(ackclock.run)\n")
+    mypy = [Path(sys.executable).with_name("mypy"), "--config-file=", "mine.py"]
+    python = f"--python-executable={installed / 'python'}"
+    done = subprocess.run(
+        [*mypy, python], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert "def (scenario: ackclock.scenario.scenario.Scenario, *, progress: " in done.stdout
+    assert "-> ackclock.results.result.Result" in done.stdout
+    assert done.returncode == 0
+
+
 def test_the_commands(command):
     version = command("--version").stdout
     assert version.startswith(f"ackclock {_core.engine_version()}\nresults of version ")
@@ -133,7 +145,14 @@ def test_what_is_in_it(wheel):
     assert not [name for name in names if "_kernel" in Path(name).name]
     assert not [name for name in names if "__pycache__" in name or name.endswith(".wasm")]
     ours = ROOT / "python"
-    for pattern in ("**/*.py", "**/*.[ch]", "**/*.toml", "**/guest/*", "**/static/**/*"):
+    for pattern in (
+        "**/*.py",
+        "**/*.[ch]",
+        "**/*.toml",
+        "**/guest/*",
+        "**/static/**/*",
+        "py.typed",
+    ):
         for path in ours.glob(pattern):
             if path.is_file() and path.suffix != ".wasm":  # of the site, which has no server
                 assert str(path.relative_to(ours)) in names
