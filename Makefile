@@ -89,6 +89,7 @@ test-fresh: ## `make demo` and `make test` in new Debian systems of many kinds (
 check: $(VENV)/quic build $(VENV)/dev ## Format, lint, types
 	@if scripts/require.sh --check lint; then \
 		cargo fmt --check && cargo clippy --locked $(CRATES) --all-targets -- -D warnings; fi
+	@if cargo deny --version >/dev/null 2>&1; then cargo deny --all-features check bans licenses sources; fi
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
