@@ -247,6 +247,7 @@ COMMANDS = {
     "new cubic": ["already", "choose another"],
     "response --algorithm cubic --rtt 10": ['rtt = "10"', 'like "10ms"'],
     "response --algorithm cubic --lowest 2": ["lowest = 2", "choose from"],
+    "response --algorithm cubic --on kernel": ["--on kernel", "use --on vlinux"],
     "compare nowhere.toml": ["nowhere.toml: no such file"],
 }
 

@@ -121,6 +121,8 @@ def response_command(
 
     with one_line_errors(RESUMES):
         loss_rates = response.loss_rates_from(lowest)
+        if on == "kernel":
+            raise AckclockError("--on kernel: it has no link without a limit; use --on vlinux")
         with nullcontext() if output is None else Directory(output) as directory:
             with progress_bar("simulating") as progress:
                 rows = response.measure(
