@@ -104,6 +104,7 @@ def reproduce(
     experiment says. `settings` change every scenario, as `--set`. With
     `sensitivity` each claim is also judged with every variant of its experiments.
     The rows of an experiment are kept, too, until anything in ackclock's Python changes.
+    `work` (`ackclock.hosts.work.Work`) has cache and executor, and who is told of the runs.
     An open claim that has `most_seeds` gets more repeats, unless `seeds`, `settings` or `quick`
     say otherwise.
     """
