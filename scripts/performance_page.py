@@ -33,7 +33,8 @@ STATIONS = {
                                        "net/src/network", "net/src/impair"]),
     "way back: delay and jitter of ACKs": (15, ["net/src/line", "net/src/rng", "rand"]),
     "receiver: ACKs, delayed ACKs, SACK": (50, ["sim/src/tcp/receiver", "sim/src/tcp/ranges",
-                                                "sim/src/tcp/offered", "sim/src/tcp/sack_list"]),
+                                                "sim/src/tcp/advertised_window",
+                                                "sim/src/tcp/sack_list"]),
     "sender, on an ACK: scoreboard, RTT, state": (
         90,
         ["sim/src/tcp/sender", "sim/src/tcp/input", "sim/src/tcp/header_prediction",

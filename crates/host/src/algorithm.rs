@@ -37,7 +37,7 @@ pub(crate) struct Reads {
 }
 
 impl Reads {
-    pub(crate) fn of(has_word: impl Fn(&str) -> bool) -> Self {
+    pub(crate) fn from_words(has_word: impl Fn(&str) -> bool) -> Self {
         let counts = [
             "delivered_ce",
             "prior_delivered_ce",

@@ -22,7 +22,7 @@ pub(crate) struct Guarded {
 
 impl Guarded {
     /// # Safety
-    /// As of [`Moment::of`].
+    /// As of [`Moment::from_socket`].
     #[cfg(not(feature = "native"))]
     pub(crate) unsafe fn guest(tp: *const TcpSock) -> u32 {
         let before = offset_of!(Self, tp) - offset_of!(Self, guest);
@@ -41,7 +41,7 @@ pub(crate) struct Moment {
 impl Moment {
     /// # Safety
     /// `tp` is what a hook that runs got: the socket of a [`Guarded`].
-    pub(crate) unsafe fn of(tp: *const TcpSock) -> Self {
+    pub(crate) unsafe fn from_socket(tp: *const TcpSock) -> Self {
         let before = offset_of!(Guarded, tp) - offset_of!(Guarded, flow);
         // SAFETY: a hook gets the socket of a `Guarded`.
         unsafe {

@@ -170,7 +170,7 @@ pub fn add(
     let Some(declared) = (Memory { bytes: memory }).declared(module) else {
         return Err(AlgorithmError::NotAnAlgorithm { path });
     };
-    let reads = Reads::of(|word| {
+    let reads = Reads::from_words(|word| {
         let is_part = |part: char| part.is_alphanumeric() || part == '_';
         text.split(|part| !is_part(part)).any(|each| each == word)
     });

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Drops every Nth packet, or those of a list: losses that are known, and that no queue causes.
 #[derive(Clone, Debug)]
-pub struct Chosen {
+pub struct DropPattern {
     every: u64,
     /// The gaps between the packets of a list: the last is the next.
     gaps: Vec<u64>,
@@ -17,7 +17,7 @@ pub struct Chosen {
     dropped_packets: u64,
 }
 
-impl Chosen {
+impl DropPattern {
     /// Drops packet N, 2N, …, or those of a list, which ascends; drops none if there is neither.
     pub fn new(every_packets: Option<u64>, numbers: &[u64]) -> Self {
         let before = std::iter::once(&0).chain(numbers);
@@ -373,7 +373,7 @@ mod tests {
     use crate::rng::{Draw, Owner};
 
     fn stream(draw: Draw) -> Stream {
-        Stream::of(1, Owner::Link(1), draw)
+        Stream::for_owner(1, Owner::Link(1), draw)
     }
 
     #[test]
@@ -384,7 +384,7 @@ mod tests {
             (None, vec![], vec![]),
             (None, vec![1, 2, 6], vec![1, 2, 6]),
         ] {
-            let mut loss = Chosen::new(every, &list);
+            let mut loss = DropPattern::new(every, &list);
             let dropped: Vec<_> = (1..8).filter(|_| loss.drops()).collect();
             assert_eq!(dropped, expected);
         }

@@ -157,7 +157,7 @@ mod tests {
             jitter_ns in 0_u64..100_000,
             gaps in proptest::collection::vec(0_u64..30_000, 1..100),
         ) {
-            let stream = Stream::of(seed, Owner::Flow(1), Draw::Jitter);
+            let stream = Stream::for_owner(seed, Owner::Flow(1), Draw::Jitter);
             let mut line = Line::new(delay_ns, jitter_ns, stream);
             let (mut now_ns, mut last_ns) = (0, 0);
             for gap_ns in gaps {
@@ -174,7 +174,7 @@ mod tests {
     /// A shorter delay does not let later packets overtake.
     #[test]
     fn packets_keep_their_order_when_the_delay_falls() {
-        let mut line = Line::new(100, 0, Stream::of(1, Owner::Link(1), Draw::Jitter));
+        let mut line = Line::new(100, 0, Stream::for_owner(1, Owner::Link(1), Draw::Jitter));
         assert_eq!(line.arrives_ns(1_000), 1_100);
         line.change(20);
         let arrives_ns = [1_010, 1_079, 1_081].map(|now_ns| line.arrives_ns(now_ns));
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn an_emptied_line_forgets_its_packets() {
-        let mut line = Line::new(100, 0, Stream::of(1, Owner::Flow(1), Draw::Jitter));
+        let mut line = Line::new(100, 0, Stream::for_owner(1, Owner::Flow(1), Draw::Jitter));
         assert_eq!(line.arrives_ns(1_000), 1_100);
         line.restart(50);
         assert_eq!(line.arrives_ns(1_000), 1_050);

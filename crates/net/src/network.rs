@@ -6,7 +6,7 @@
 //! arrives.
 
 use crate::changes::Changes;
-use crate::impair::{Chosen, Impairments, LossChanges, Losses, Share};
+use crate::impair::{DropPattern, Impairments, LossChanges, Losses, Share};
 use crate::line::{Jittered, Line};
 use crate::link::{Bottleneck, Evented, LinkState, Place};
 use crate::queue::{Cause, Ledger, Packet};
@@ -51,7 +51,7 @@ pub struct Exit<P> {
 /// A link, what packets meet before it, and the delay behind it.
 #[derive(Clone, Debug)]
 struct Hop<P> {
-    chosen: Chosen,
+    chosen: DropPattern,
     impairments: Option<Box<Impairments>>,
     /// Packets that come late.
     late: Waiting<P>,
@@ -171,10 +171,10 @@ impl<P> Network<P> {
     /// one.
     pub fn new(seed: u64, links: &[Bottleneck], routes: Vec<Vec<usize>>) -> Self {
         let hops = links.iter().zip(1..).map(|(link, number)| {
-            let stream = |draw| Stream::of(seed, Owner::Link(number), draw);
+            let stream = |draw| Stream::for_owner(seed, Owner::Link(number), draw);
             let steps = link.delay_at.iter();
             Hop {
-                chosen: Chosen::new(link.drop_every_packets, &link.drop_packets),
+                chosen: DropPattern::new(link.drop_every_packets, &link.drop_packets),
                 impairments: impairments(link, stream).map(Box::new),
                 late: VecDeque::new(),
                 link: Evented::new(link, stream(Draw::Queue)),

@@ -79,7 +79,7 @@ impl Owner {
 
 impl Stream {
     /// The stream of a run with this seed from which `owner` draws.
-    pub fn of(seed: u64, owner: Owner, draw: Draw) -> Self {
+    pub fn for_owner(seed: u64, owner: Owner, draw: Draw) -> Self {
         Self::named(seed, &owner.stream(draw))
     }
 

@@ -216,7 +216,7 @@ impl Link {
 fn answers(name: &str, seed: u64) -> String {
     let mut random = Stream::named(seed, name);
     let (kind, buffer, line) = random_queue(name, &mut random);
-    let own = Stream::of(seed, Owner::Link(1), Draw::Queue);
+    let own = Stream::for_owner(seed, Owner::Link(1), Draw::Queue);
     let mut link = Link {
         queue: Queue::new(&kind, buffer, own.clone()),
         ns_per_byte: [80, 240, 800][random.up_to(2) as usize],

@@ -126,7 +126,7 @@ struct Link {
 
 impl Link {
     fn new(kind: &QueueKind, buffer: Buffer, service_ns_per_byte: u64) -> Self {
-        let random = Stream::of(1, Owner::Link(1), Draw::Queue);
+        let random = Stream::for_owner(1, Owner::Link(1), Draw::Queue);
         Self {
             queue: Queue::new(kind, buffer, random),
             buffer,

@@ -180,9 +180,9 @@ fn connections(json: &str) -> PyResult<Vec<Connections>> {
 #[pyfunction]
 fn loss_changes(json: &str) -> PyResult<Vec<Vec<(u64, u64)>>> {
     let scenario = Scenario::parse(json).map_err(refuse)?;
-    let links = Topology::of(&scenario).links.into_iter().zip(1..);
+    let links = Topology::new(&scenario).links.into_iter().zip(1..);
     let changes = links.map(|(link, number)| {
-        let random = Stream::of(scenario.seed, Owner::Link(number), Draw::Outage);
+        let random = Stream::for_owner(scenario.seed, Owner::Link(number), Draw::Outage);
         let changes = LossChanges::new(link.loss, &link.loss_at, random);
         let before = |change: &(u64, u64)| change.0 < scenario.duration_ns;
         changes.take_while(before).collect()

@@ -2,8 +2,8 @@
 
 use ackclock_net::queue::Ecn;
 use ackclock_sim::guest::{Datagram, End, Settings};
-use ackclock_sim::phases::Phases;
 use ackclock_sim::scenario::Flow;
+use ackclock_sim::write_schedule::WriteSchedule;
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant, SystemTime};
@@ -62,7 +62,7 @@ pub(crate) fn seed(settings: &Settings, end: End) -> [u8; 32] {
 pub(crate) struct Ids(u64);
 
 impl Ids {
-    pub(crate) fn of(end: End) -> Self {
+    pub(crate) fn for_end(end: End) -> Self {
         Self(u64::from(end as u8) << 32)
     }
 
@@ -106,7 +106,7 @@ impl Ready {
 pub(crate) struct Application {
     flow: Flow,
     /// Once it is connected, if it writes now and then.
-    phases: Option<Phases>,
+    schedule: Option<WriteSchedule>,
     is_connected: bool,
     stop_ns: u64,
     /// What it has had to write so far.
@@ -120,7 +120,7 @@ impl Application {
     pub(crate) fn new(settings: &Settings) -> Self {
         let flow = settings.flow.clone();
         Self {
-            phases: None,
+            schedule: None,
             is_connected: false,
             stop_ns: flow.stop_ns.unwrap_or(u64::MAX),
             size_bytes: flow.size_bytes.unwrap_or(u64::MAX),
@@ -134,8 +134,8 @@ impl Application {
     /// It is connected.
     pub(crate) fn begin(&mut self, now_ns: u64) {
         self.is_connected = true;
-        self.phases = Phases::begin(&self.flow, now_ns);
-        if self.phases.is_some() {
+        self.schedule = WriteSchedule::begin(&self.flow, now_ns);
+        if self.schedule.is_some() {
             self.size_bytes = 0;
         }
     }
@@ -148,7 +148,10 @@ impl Application {
     /// Goes on with the phases that are due.
     pub(crate) fn advance(&mut self, now_ns: u64) {
         while now_ns < self.stop_ns && self.next_ns() <= now_ns {
-            let phase = self.phases.as_mut().and_then(|phases| phases.write(now_ns));
+            let phase = self
+                .schedule
+                .as_mut()
+                .and_then(|schedule| schedule.write(now_ns));
             let bytes = phase.and_then(|phase| phase.size_bytes);
             self.size_bytes = bytes.map_or(u64::MAX, |bytes| self.size_bytes + bytes);
         }
@@ -156,16 +159,16 @@ impl Application {
 
     /// All data is acknowledged. Returns whether that was the last.
     pub(crate) fn answered(&mut self, now_ns: u64) -> bool {
-        if let Some(phases) = &mut self.phases {
-            phases.answered(now_ns);
+        if let Some(schedule) = &mut self.schedule {
+            schedule.answered(now_ns);
         }
         self.is_finished
     }
 
     /// When it goes on or stops by itself; `u64::MAX`: never.
     pub(crate) fn next_ns(&self) -> u64 {
-        match &self.phases {
-            Some(phases) if !self.is_finished => phases.next_ns().min(self.stop_ns),
+        match &self.schedule {
+            Some(schedule) if !self.is_finished => schedule.next_ns().min(self.stop_ns),
             _ => u64::MAX,
         }
     }
@@ -184,13 +187,13 @@ impl Application {
 
     /// Whether it will write no more.
     pub(crate) fn ends(&self, now_ns: u64) -> bool {
-        let ends = self.phases.as_ref().is_none_or(Phases::ends);
+        let ends = self.schedule.as_ref().is_none_or(WriteSchedule::ends);
         now_ns >= self.stop_ns || (ends && self.written_bytes == self.size_bytes)
     }
 
     /// Whether it wants to know when all that it has written is acknowledged.
     pub(crate) fn asks(&self) -> bool {
-        let asks = self.phases.as_ref().is_some_and(Phases::asks);
+        let asks = self.schedule.as_ref().is_some_and(WriteSchedule::asks);
         asks && self.written_bytes == self.size_bytes
     }
 }

@@ -29,7 +29,7 @@ type IdArgument = ConnectionId;
 type ConfigSelf<'a> = &'a Plain;
 
 fn set_ids(config: &mut EndpointConfig, end: End) {
-    config.cid_generator(Arc::new(move || Box::new(Ids::of(end))));
+    config.cid_generator(Arc::new(move || Box::new(Ids::for_end(end))));
 }
 
 fn endpoint(config: EndpointConfig, server: Option<ServerConfig>) -> Endpoint {

@@ -27,7 +27,7 @@ type IdArgument<'a> = &'a ConnectionId;
 type ConfigSelf = Arc<Plain>;
 
 fn set_ids(config: &mut EndpointConfig, end: End) {
-    config.cid_generator(move || Box::new(Ids::of(end)));
+    config.cid_generator(move || Box::new(Ids::for_end(end)));
 }
 
 fn endpoint(config: EndpointConfig, server: Option<ServerConfig>) -> Endpoint {

@@ -28,7 +28,7 @@ const FIRST_ACE: u32 = 5;
 
 /// The interfaces, numbered as in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum At {
+pub(crate) enum Side {
     /// Of the host that sends data.
     Sender,
     /// Of the host that acknowledges it.
@@ -47,10 +47,10 @@ pub enum Interfaces {
 }
 
 impl Interfaces {
-    fn show(self, at: At) -> bool {
+    fn show(self, at: Side) -> bool {
         match self {
-            Self::Sender => at == At::Sender,
-            Self::Receiver => at == At::Receiver,
+            Self::Sender => at == Side::Sender,
+            Self::Receiver => at == Side::Receiver,
             Self::Both => true,
         }
     }
@@ -148,7 +148,7 @@ impl<'a> Capture<'a> {
                 }
             };
             Ends {
-                addresses: Addresses::of(number, session),
+                addresses: Addresses::for_number(number, session),
                 mss_bytes: scenario.mss_of(flow),
                 sack: flow.sack,
                 stamps: flow.timestamps,
@@ -198,7 +198,7 @@ impl<'a> Capture<'a> {
             ends.left.clear();
             ends.newest = None;
         }
-        self.see_syn(at_ns, (element, At::Sender), field, at_ns);
+        self.see_syn(at_ns, (element, Side::Sender), field, at_ns);
     }
 
     /// A SYN reaches the receiver.
@@ -211,10 +211,10 @@ impl<'a> Capture<'a> {
         } else {
             ends.last_syn_ns
         };
-        self.see_syn(at_ns, (element, At::Receiver), field, sent_ns);
+        self.see_syn(at_ns, (element, Side::Receiver), field, sent_ns);
     }
 
-    fn see_syn(&mut self, at_ns: u64, (element, at): (usize, At), field: Ecn, sent_ns: u64) {
+    fn see_syn(&mut self, at_ns: u64, (element, at): (usize, Side), field: Ecn, sent_ns: u64) {
         let flags = match self.ends[element].ecn {
             EcnMode::Off => 0,
             EcnMode::Classic => ECE | CWR,
@@ -231,18 +231,18 @@ impl<'a> Capture<'a> {
     #[cold]
     pub(crate) fn syn_ack_leaves(&mut self, at_ns: u64, element: usize, field: Ecn) {
         self.ends[element].answered_ns = at_ns;
-        self.see_syn_ack(at_ns, (element, At::Receiver), field);
+        self.see_syn_ack(at_ns, (element, Side::Receiver), field);
     }
 
     /// The answer reaches the sender.
     #[cold]
     pub(crate) fn syn_ack_arrives(&mut self, at_ns: u64, element: usize, field: Ecn) {
-        self.see_syn_ack(at_ns, (element, At::Sender), field);
+        self.see_syn_ack(at_ns, (element, Side::Sender), field);
         let ends = &mut self.ends[element];
         ends.note_echo(at_ns, stamp(ends.answered_ns));
     }
 
-    fn see_syn_ack(&mut self, at_ns: u64, (element, at): (usize, At), field: Ecn) {
+    fn see_syn_ack(&mut self, at_ns: u64, (element, at): (usize, Side), field: Ecn) {
         let ends = &self.ends[element];
         let flags = match ends.ecn {
             EcnMode::Off => 0,
@@ -264,16 +264,16 @@ impl<'a> Capture<'a> {
     #[cold]
     pub(crate) fn established_leaves(&mut self, at_ns: u64, element: usize, field: Ecn) {
         self.ends[element].established_ns = at_ns;
-        self.see_established(at_ns, (element, At::Sender), field);
+        self.see_established(at_ns, (element, Side::Sender), field);
     }
 
     /// The last packet of the handshake reaches the receiver.
     #[cold]
     pub(crate) fn established_arrives(&mut self, at_ns: u64, element: usize, field: Ecn) {
-        self.see_established(at_ns, (element, At::Receiver), field);
+        self.see_established(at_ns, (element, Side::Receiver), field);
     }
 
-    fn see_established(&mut self, at_ns: u64, (element, at): (usize, At), field: Ecn) {
+    fn see_established(&mut self, at_ns: u64, (element, at): (usize, Side), field: Ecn) {
         let sent_ns = self.ends[element].established_ns;
         let flags = match self.ends[element].ecn {
             EcnMode::Accurate => frame::ace_of(field),
@@ -287,7 +287,7 @@ impl<'a> Capture<'a> {
 
     /// A data packet is seen.
     #[cold]
-    pub(crate) fn see_data(&mut self, at_ns: u64, (element, at): (usize, At), data: Data) {
+    pub(crate) fn see_data(&mut self, at_ns: u64, (element, at): (usize, Side), data: Data) {
         let Data {
             segment,
             sent_ns,
@@ -328,7 +328,7 @@ impl<'a> Capture<'a> {
             field,
             ack: ack.clone(),
         };
-        self.see_ack(at_ns, (element, At::Receiver), &left);
+        self.see_ack(at_ns, (element, Side::Receiver), &left);
         self.ends[element].left.push_back(left);
     }
 
@@ -340,10 +340,10 @@ impl<'a> Capture<'a> {
             return;
         };
         ends.note_echo(at_ns, stamp(left.at_ns));
-        self.see_ack(at_ns, (element, At::Sender), &left);
+        self.see_ack(at_ns, (element, Side::Sender), &left);
     }
 
-    fn see_ack(&mut self, at_ns: u64, (element, at): (usize, At), left: &Left) {
+    fn see_ack(&mut self, at_ns: u64, (element, at): (usize, Side), left: &Left) {
         let (ends, ack) = (&self.ends[element], &left.ack);
         let flags = match (ends.ecn, ack.ece()) {
             (EcnMode::Off, _) | (EcnMode::Classic, None) => 0,
@@ -427,9 +427,9 @@ impl<'a> Capture<'a> {
     }
 
     /// Keeps a packet until its time.
-    fn see(&mut self, at_ns: u64, at: At, frame: &Frame) {
+    fn see(&mut self, at_ns: u64, at: Side, frame: &Frame) {
         if self.interfaces.show(at) {
-            let outbound = frame.is_forth() == (at == At::Sender);
+            let outbound = frame.is_forth() == (at == Side::Sender);
             let block = frame.block(at as u32, at_ns, outbound, self.snaplen);
             self.waiting.push(Reverse((at_ns, self.told, block)));
             self.told += 1;

@@ -2,7 +2,7 @@
 
 use crate::flow::Connection;
 use crate::header::Header;
-use crate::topology::Way;
+use crate::topology::Path;
 
 /// A hash over all events.
 #[derive(Clone, Copy, Debug)]
@@ -63,12 +63,12 @@ impl Census {
     }
 
     /// Adds what a connection has received, and its ACKs on their way if they pass queues.
-    pub(crate) fn add(&mut self, connection: &Connection, way: Way) {
+    pub(crate) fn add(&mut self, connection: &Connection, path: Path) {
         let receiver = &connection.receiver;
         self.duplicates += receiver.duplicates();
         self.in_order += receiver.delivered();
         self.out_of_order += receiver.waiting();
-        if way.acks.is_some() {
+        if path.acks.is_some() {
             self.acks_on_the_way += connection.acks.len();
         }
     }

@@ -24,7 +24,7 @@ mod taps;
 mod wire;
 
 use crate::census::{Census, TraceHash};
-use crate::common::Common;
+use crate::common_interval::CommonInterval;
 use crate::flow::Flow;
 use crate::record::{PacketTable, RunResult};
 use crate::scenario::{Prepared, Scenario};
@@ -64,7 +64,7 @@ pub fn run_with<'a>(
     options: Options<'a>,
 ) -> Result<Run, RunError> {
     let scenario = prepared.scenario();
-    let topology = Topology::of(scenario);
+    let topology = Topology::new(scenario);
     let mut flows = flows(prepared, &topology, options.long_way);
     if options.events || scenario.has_guests() || !topology.is_predictable() {
         let network = Network::new(scenario.seed, &topology.links, topology.routes);
@@ -86,13 +86,13 @@ fn flows<'a>(prepared: &'a Prepared, topology: &Topology, long_way: bool) -> Vec
         let source = Session::new(number, scenario, session);
         (number, &session.flow, Some(source))
     });
-    let mut flows = Vec::with_capacity(topology.ways.len());
+    let mut flows = Vec::with_capacity(topology.paths.len());
     advise_large_pages(&mut flows);
     let numbered = (scenario.flows.iter().zip(1..)).map(|(flow, number)| (number, flow, None));
-    let sources = numbered.chain(sessions).zip(&topology.ways);
-    flows.extend(sources.map(|((number, flow, session), &way)| {
+    let sources = numbered.chain(sessions).zip(&topology.paths);
+    flows.extend(sources.map(|((number, flow, session), &path)| {
         let configured = &algorithms[&flow.algorithm];
-        Flow::new(number, scenario, flow, way, session, configured, long_way)
+        Flow::new(number, scenario, flow, path, session, configured, long_way)
     }));
     flows
 }
@@ -124,7 +124,7 @@ impl<'a, W: Wire> Simulation<'a, W> {
             hash: TraceHash(0),
             result: RunResult::default(),
             census: Census::default(),
-            common: Common::of(scenario),
+            common_interval: CommonInterval::new(scenario),
             acks: options.acks.then(Vec::new),
             packets: options.packets.then(PacketTable::default),
             capture: options.capture.map(Box::new),
@@ -150,7 +150,7 @@ impl<'a, W: Wire> Simulation<'a, W> {
             // At equal times packets leave queues first, and we look at the flows last.
             let (at_ns, element) = self.schedule.first();
             let network_ns = self.wire.next_event_ns();
-            let look_ns = sample_ns.min(self.common.next_ns());
+            let look_ns = sample_ns.min(self.common_interval.next_ns());
             let now_ns = network_ns.min(at_ns).min(look_ns);
             if now_ns > end_ns {
                 break;
@@ -171,8 +171,8 @@ impl<'a, W: Wire> Simulation<'a, W> {
             }
             if at_ns > now_ns {
                 until_check -= 1;
-                if self.common.next_ns() == now_ns {
-                    self.look();
+                if self.common_interval.next_ns() == now_ns {
+                    self.sample_common_interval();
                 }
                 if sample_ns == now_ns {
                     self.sample(now_ns);

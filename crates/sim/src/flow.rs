@@ -3,42 +3,42 @@
 
 mod application;
 mod guest;
+mod guest_connection;
 mod handshake;
 mod hosts;
 mod packets;
 mod rows;
-mod visit;
 
+pub(crate) use guest_connection::GuestConnection;
 pub(crate) use handshake::{Connecting, Due};
-pub(crate) use visit::Visit;
 
 use crate::acks::AckLine;
 use crate::header::ACK_BYTES;
-use crate::phases::Phases;
 use crate::record::EventCounts;
 use crate::scenario::{EcnMode, Flow as FlowScenario, Scenario};
 use crate::session::Session;
 use crate::tcp::profile::Kernel;
 use crate::tcp::{Handshake, Receiver, Sender};
-use crate::topology::Way;
+use crate::topology::Path;
+use crate::write_schedule::WriteSchedule;
 use ackclock_host::{Configured, PooledBox};
 use ackclock_net::line::Line;
 use ackclock_net::queue::Tally;
 use ackclock_net::rng::{Draw, Owner, Stream};
 use ackclock_net::schedule::NEVER;
 
-/// The phase of a flow.
+/// The state of a flow's connection.
 #[allow(clippy::large_enum_variant)]
-pub(crate) enum Phase {
+pub(crate) enum ConnectionState {
     /// The flow has not started, or a SYN is on its way.
     Connecting(Connecting),
     /// Established. Not boxed: its flow is next to it in memory.
     Open(Connection),
     /// A QUIC stack, from before its handshake on.
-    Guest(Box<Visit>),
+    Guest(Box<GuestConnection>),
 }
 
-impl Phase {
+impl ConnectionState {
     /// The connection, if it is established.
     #[inline(always)]
     pub(crate) fn open(&mut self) -> Option<&mut Connection> {
@@ -87,14 +87,14 @@ pub(crate) struct Flow<'a> {
     pub(crate) application_ns: u64,
     pub(crate) segments: u64,
     pub(crate) kernel: &'static Kernel,
-    pub(crate) way: Way,
+    pub(crate) path: Path,
     /// The flow's own delay behind its last link; `back` is the delay on the way back.
     pub(crate) forth_ns: u64,
     pub(crate) back: Line,
     /// IP bytes of a bare ACK.
     pub(crate) ack_bytes: u32,
     ecn: EcnMode,
-    pub(crate) phase: Phase,
+    pub(crate) state: ConnectionState,
 
     /// The session that draws the next connection. A flow has only one connection, and no session.
     pub(crate) session: Option<Box<Session>>,
@@ -116,7 +116,7 @@ pub(crate) struct Flow<'a> {
     /// Its hosts take no short way (ADR 17).
     long_way: bool,
     /// An application that writes now and then.
-    application: Option<Box<Phases>>,
+    application: Option<Box<WriteSchedule>>,
 }
 
 /// The random streams of connections.
@@ -131,7 +131,7 @@ impl<'a> Flow<'a> {
         number: u32,
         scenario: &Scenario,
         flow: &'a FlowScenario,
-        way: Way,
+        path: Path,
         session: Option<Session>,
         configured: &'a Configured,
         long_way: bool,
@@ -140,7 +140,7 @@ impl<'a> Flow<'a> {
             Some(_) => Owner::Session(number),
             None => Owner::Flow(number),
         };
-        let stream = |draw| Stream::of(scenario.seed, owner, draw);
+        let stream = |draw| Stream::for_owner(scenario.seed, owner, draw);
         let ecn = match flow.ecn {
             _ if configured.algorithm().needs_accurate_ecn() => EcnMode::Accurate,
             EcnMode::Off if configured.algorithm().needs_ecn() => EcnMode::Classic,
@@ -151,7 +151,7 @@ impl<'a> Flow<'a> {
             number,
             session: session.map(Box::new),
             connection: 0,
-            phase: Phase::Connecting(Connecting::new(NEVER, ecn, flow.timestamps)),
+            state: ConnectionState::Connecting(Connecting::new(NEVER, ecn, flow.timestamps)),
             draws: Some(PooledBox::new(Draws {
                 rtt: stream(Draw::Rtt),
                 cc: stream(Draw::Cc),
@@ -159,7 +159,7 @@ impl<'a> Flow<'a> {
             scenario: flow,
             configured,
             kernel: Kernel::shared(scenario.profile_of(flow)),
-            way,
+            path,
             rtt_ns: flow.rtt_ns,
             forth_ns: 0,
             back: Line::new(0, scenario.jitter_ns, stream(Draw::Jitter)),
@@ -200,16 +200,16 @@ impl<'a> Flow<'a> {
         }
         let extra_ns = draws.rtt.exponential(self.scenario.rtt_exponential_ns);
         let own_ns = self.scenario.rtt_ns + extra_ns;
-        self.rtt_ns = own_ns + self.way.delay_ns;
-        let [forth_ns, back_ns] = self.way.split_ns(own_ns);
+        self.rtt_ns = own_ns + self.path.delay_ns;
+        let [forth_ns, back_ns] = self.path.split_ns(own_ns);
         self.forth_ns = forth_ns;
         self.back.restart(back_ns);
-        self.phase = match self.scenario.stack {
+        self.state = match self.scenario.stack {
             None => {
                 let stamps = self.scenario.timestamps;
-                Phase::Connecting(Connecting::new(self.start_ns, self.ecn, stamps))
+                ConnectionState::Connecting(Connecting::new(self.start_ns, self.ecn, stamps))
             }
-            Some(_) => Phase::Guest(Box::default()),
+            Some(_) => ConnectionState::Guest(Box::default()),
         };
         if let Some(bytes) = size_bytes {
             let mss = u64::from(scenario.mss_of(self.scenario));
@@ -225,15 +225,15 @@ impl<'a> Flow<'a> {
         self.begin_to_write(&mut sender, handshake.now_ns);
         let mut receiver = self.accept(scenario, handshake.ecn);
         // While the links have their smallest delays.
-        let least_rtt_ns = self.rtt_ns - self.way.delay_ns + self.way.least_delay_ns;
+        let least_rtt_ns = self.rtt_ns - self.path.delay_ns + self.path.least_delay_ns;
         receiver.measure_rtt(answered_ns, self.back.delay_ns(), least_rtt_ns);
         if self.session.is_none() {
             self.draws = None;
         }
-        self.phase = Phase::Open(Connection {
+        self.state = ConnectionState::Open(Connection {
             sender,
             receiver,
-            pending_acks: (self.way.acks).map(|_| PooledBox::new(AckLine::default())),
+            pending_acks: (self.path.acks).map(|_| PooledBox::new(AckLine::default())),
             acks: AckLine::default(),
         });
     }
@@ -241,7 +241,7 @@ impl<'a> Flow<'a> {
     /// Asks for what the next event needs besides the flow itself, when that is in the cache.
     #[inline]
     pub(crate) fn prefetch_more(&self) {
-        if let Phase::Open(connection) = &self.phase {
+        if let ConnectionState::Open(connection) = &self.state {
             connection.acks.prefetch_slots();
             connection.sender.prefetch_slots();
             connection.receiver.prefetch_gap();
@@ -251,14 +251,14 @@ impl<'a> Flow<'a> {
     /// The same, when that is in the cache, too.
     #[inline]
     pub(crate) fn prefetch_slots(&self) {
-        if let Phase::Open(connection) = &self.phase {
+        if let ConnectionState::Open(connection) = &self.state {
             connection.acks.prefetch_first();
         }
     }
 
     /// Gives memory back that a larger window needed.
     pub(crate) fn shrink(&mut self) {
-        if let Phase::Open(connection) = &mut self.phase {
+        if let ConnectionState::Open(connection) = &mut self.state {
             connection.acks.shrink();
             connection.sender.shrink();
         }
@@ -268,7 +268,7 @@ impl<'a> Flow<'a> {
     #[inline]
     pub(crate) fn next_event_ns(&mut self) -> u64 {
         let next_timer_ns = self.update_next_timer_ns();
-        let Phase::Open(connection) = &self.phase else {
+        let ConnectionState::Open(connection) = &self.state else {
             return next_timer_ns;
         };
         connection.acks.first_at_ns().min(next_timer_ns)
@@ -277,7 +277,7 @@ impl<'a> Flow<'a> {
     /// When the flow wants to run next for another reason than an ACK. Call it after each change.
     #[inline]
     pub(crate) fn update_next_timer_ns(&mut self) -> u64 {
-        let Phase::Open(connection) = &self.phase else {
+        let ConnectionState::Open(connection) = &self.state else {
             return self.next_of_handshake_ns();
         };
         self.next_timer_ns = self
@@ -289,7 +289,7 @@ impl<'a> Flow<'a> {
     /// When the flow wants to run next for a reason that a common ACK does not change.
     #[inline]
     pub(crate) fn next_independent_ns(&self) -> u64 {
-        let Phase::Open(connection) = &self.phase else {
+        let ConnectionState::Open(connection) = &self.state else {
             return NEVER;
         };
         (connection.next_pending_ack_ns())
@@ -299,10 +299,10 @@ impl<'a> Flow<'a> {
 
     #[cold]
     pub(crate) fn next_of_handshake_ns(&mut self) -> u64 {
-        self.next_timer_ns = match &mut self.phase {
-            Phase::Connecting(connecting) => connecting.next_event_ns(),
-            Phase::Open(_) => NEVER,
-            Phase::Guest(visit) => visit.next_event_ns(self.start_ns),
+        self.next_timer_ns = match &mut self.state {
+            ConnectionState::Connecting(connecting) => connecting.next_event_ns(),
+            ConnectionState::Open(_) => NEVER,
+            ConnectionState::Guest(guest) => guest.next_event_ns(self.start_ns),
         };
         self.next_timer_ns
     }
@@ -310,6 +310,6 @@ impl<'a> Flow<'a> {
     /// Whether ACKs are on their way to the sender.
     #[inline]
     pub(crate) fn has_acks(&self) -> bool {
-        matches!(&self.phase, Phase::Open(connection) if !connection.acks.is_empty())
+        matches!(&self.state, ConnectionState::Open(connection) if !connection.acks.is_empty())
     }
 }

@@ -33,7 +33,7 @@ impl Payload {
 
 impl PacketRow {
     /// The state of the sender of a flow, without a packet.
-    pub(crate) fn of(sender: &Sender, time_ns: u64, flow: u32, bytes: Payload) -> Self {
+    pub(crate) fn from_sender(sender: &Sender, time_ns: u64, flow: u32, bytes: Payload) -> Self {
         let seen = sender.ack_row(time_ns, flow);
         let (rto_us, timer, fires_ns) = sender.timer();
         let timer_us = match timer {

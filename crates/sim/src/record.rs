@@ -312,7 +312,7 @@ table! {
 
 impl QueueRow {
     /// The state of the link behind queue number `queue`.
-    pub fn of(time_ns: u64, queue: u32, link: &LinkState) -> Self {
+    pub fn from_link(time_ns: u64, queue: u32, link: &LinkState) -> Self {
         Self {
             time_us: time_ns / 1_000,
             queue,

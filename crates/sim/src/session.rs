@@ -29,7 +29,7 @@ impl Scenario {
     /// The connections of a session, as many as fit in the run.
     pub fn connections(&self, session: usize) -> Connections {
         let (number, of) = (session as u32 + 1, &self.sessions[session]);
-        let mut start = Stream::of(self.seed, Owner::Session(number), Draw::Start);
+        let mut start = Stream::for_owner(self.seed, Owner::Session(number), Draw::Start);
         let mut source = Session::new(number, self, of);
         let most = self.duration_ns / (2 * of.flow.rtt_ns).max(1) + 1;
         let draw = |_| (source.draw_gap_ns(), source.draw_bytes());
@@ -40,7 +40,7 @@ impl Scenario {
 
 impl Session {
     pub(crate) fn new(number: u32, scenario: &Scenario, session: &SessionScenario) -> Self {
-        let stream = |draw| Stream::of(scenario.seed, Owner::Session(number), draw);
+        let stream = |draw| Stream::for_owner(scenario.seed, Owner::Session(number), draw);
         Self {
             mean_bytes: session.flow.size_bytes,
             sizes: session.sizes,

@@ -11,13 +11,13 @@ pub struct Topology {
     pub links: Vec<Bottleneck>,
     /// The links that each route visits, in order.
     pub routes: Vec<Vec<usize>>,
-    /// The ways of the flows, then of the sessions.
-    pub ways: Vec<Way>,
+    /// The paths of the flows, then of the sessions.
+    pub paths: Vec<Path>,
 }
 
-/// The way of a flow through the network and back.
+/// The path of a flow through the network and back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Way {
+pub struct Path {
     /// Route of its data.
     pub data: usize,
     /// Route of its ACKs; `None`: no queue delays them.
@@ -28,7 +28,7 @@ pub struct Way {
     pub least_delay_ns: u64,
 }
 
-impl Way {
+impl Path {
     /// Splits a flow's own delay: what its data takes behind the last link, and its ACKs on the way
     /// back.
     pub fn split_ns(self, own_ns: u64) -> [u64; 2] {
@@ -40,7 +40,7 @@ impl Way {
 
 impl Topology {
     /// The topology of a scenario whose routes are valid.
-    pub fn of(scenario: &Scenario) -> Self {
+    pub fn new(scenario: &Scenario) -> Self {
         let flows: Vec<_> = scenario.all_flows().collect();
         let mut links = vec![scenario.bottleneck.clone()];
         let mut routes = Vec::new();
@@ -61,7 +61,7 @@ impl Topology {
                 routes.len() - 1
             })
         };
-        let ways = flows.iter().map(|flow| {
+        let paths = flows.iter().map(|flow| {
             let indices = |route: &[u32]| route.iter().map(|&link| link as usize - 1).collect();
             let [data, acks]: [Vec<usize>; 2] = match flow.direction {
                 Direction::Reverse => [vec![1], vec![0]],
@@ -79,18 +79,18 @@ impl Topology {
                     Some(_) => 0,
                 }
             };
-            Way {
+            Path {
                 delay_ns: passed.clone().map(|link| link.delay_ns).sum(),
                 least_delay_ns: passed.map(least).sum(),
                 data: index_of(data),
                 acks: (!acks.is_empty()).then(|| index_of(acks)),
             }
         });
-        let ways = ways.collect();
+        let paths = paths.collect();
         Self {
             links,
             routes,
-            ways,
+            paths,
         }
     }
 
@@ -105,9 +105,9 @@ impl Topology {
 
     /// Largest propagation delay of the links on the way of element `index` and back.
     pub fn longest_delay_ns(&self, index: usize) -> u64 {
-        let way = self.ways[index];
-        let acks = way.acks.iter().flat_map(|&route| &self.routes[route]);
-        let links = self.routes[way.data].iter().chain(acks);
+        let path = self.paths[index];
+        let acks = path.acks.iter().flat_map(|&route| &self.routes[route]);
+        let links = self.routes[path.data].iter().chain(acks);
         links
             .map(|&link| {
                 let link = &self.links[link];
@@ -119,7 +119,7 @@ impl Topology {
 
     /// The slowest link that the data of element `index` passes, each at its fastest.
     pub fn slowest(&self, index: usize) -> usize {
-        let route = self.routes[self.ways[index].data].iter().copied();
+        let route = self.routes[self.paths[index].data].iter().copied();
         let slowest = route.min_by_key(|&link| self.links[link].most_bps());
         slowest.expect("a route has a link")
     }

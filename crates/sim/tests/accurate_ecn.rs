@@ -21,7 +21,7 @@ const CLEAN: Ecn = Ecn::Ect0;
 /// The next segment is 41.
 fn receiver() -> Receiver {
     let switches = Switches::usual(Profile::Linux6);
-    let kernel = Kernel::of(Profile::Linux6);
+    let kernel = Kernel::for_profile(Profile::Linux6);
     let mut receiver = Receiver::new(&kernel, &switches, kernel.clock(1000, 0), RTT);
     receiver.use_accurate_ecn();
     for segment in 0..41 {
@@ -90,7 +90,7 @@ fn sender() -> Sender {
         one_packet: false,
     };
     let (kernel, switches) = (
-        Kernel::of(Profile::Linux6),
+        Kernel::for_profile(Profile::Linux6),
         Switches::usual(Profile::Linux6),
     );
     Sender::new(cc, &kernel, &switches, limits, handshake, 0)

@@ -40,7 +40,7 @@ struct Trace {
 }
 
 impl Trace {
-    fn of(scenario: &Scenario) -> Self {
+    fn run(scenario: &Scenario) -> Self {
         let algorithms = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../algorithms");
         let members = private_state::members(&algorithms, "tcp_bbr3.c");
         let Run { result, acks, .. } = simulate_acks(scenario);
@@ -169,7 +169,7 @@ fn rate_from(mut scenario: Scenario, seconds: f64, rate_bps: u64) -> Scenario {
 
 #[test]
 fn exiting_startup_on_bandwidth_plateau() {
-    let trace = Trace::of(&path());
+    let trace = Trace::run(&path());
     let row = trace.entries(STARTUP, DRAIN)[0];
     assert!(
         (trace.mbps(row) / 100.0 - 1.0).abs() < 0.02,
@@ -187,7 +187,7 @@ fn exiting_startup_on_bandwidth_plateau() {
 
 #[test]
 fn exiting_startup_on_loss_when_application_limited() {
-    let trace = Trace::of(&lossy(app_limited(path()), 0.3));
+    let trace = Trace::run(&lossy(app_limited(path()), 0.3));
     // There is nothing to drain: DRAIN and DOWN end with the same ACK.
     let (_, row, state) = trace.changes()[0];
     assert_eq!(state, CRUISE);
@@ -196,7 +196,7 @@ fn exiting_startup_on_loss_when_application_limited() {
         assert_eq!(trace.get(row, flag), 1, "{flag}");
     }
     // With few losses it stays.
-    let trace = Trace::of(&lossy(app_limited(path()), 0.01));
+    let trace = Trace::run(&lossy(app_limited(path()), 0.01));
     assert!(trace
         .visited()
         .iter()
@@ -205,7 +205,7 @@ fn exiting_startup_on_loss_when_application_limited() {
 
 #[test]
 fn exiting_drain_based_on_inflight() {
-    let trace = Trace::of(&path());
+    let trace = Trace::run(&path());
     let begin = trace.entries(STARTUP, DRAIN)[0];
     // DOWN finds nothing to drain and ends with the same ACK.
     let end = trace.entries(DRAIN, CRUISE)[0];
@@ -229,9 +229,9 @@ fn exiting_drain_based_on_inflight() {
 /// With half of the rate, not nine tenths, DRAIN does not drain at all.
 #[test]
 fn exiting_drain_based_on_time() {
-    let before = Trace::of(&path());
+    let before = Trace::run(&path());
     let begin = before.entries(STARTUP, DRAIN)[0];
-    let trace = Trace::of(&rate_from(path(), before.seconds(begin), 50_000_000));
+    let trace = Trace::run(&rate_from(path(), before.seconds(begin), 50_000_000));
     let end = trace.entries(DRAIN, DOWN)[0];
     assert_eq!(trace.get(end, "drain_rounds"), 4, "more than 3");
     let inflight = f64::from(trace.acks[end].in_flight_packets);
@@ -244,7 +244,7 @@ fn exiting_drain_based_on_time() {
 
 #[test]
 fn exiting_probe_up_on_bandwidth_plateau() {
-    let trace = Trace::of(&path());
+    let trace = Trace::run(&path());
     let ends = trace.entries(UP, DOWN);
     assert!(ends.len() >= 2);
     for row in ends {
@@ -264,7 +264,7 @@ fn limited_in_up(to: &[(f64, u64)]) -> Trace {
     for &(seconds, rate_bps) in to {
         scenario = rate_from(scenario, seconds, rate_bps);
     }
-    Trace::of(&scenario)
+    Trace::run(&scenario)
 }
 
 /// At 8 s the link nearly stops for 0.12 s, in which the limited flow overflows its queue.
@@ -288,7 +288,7 @@ fn exiting_probe_up_on_loss_when_application_limited() {
 
 #[test]
 fn never_exiting_probe_up_or_startup_when_application_limited_with_no_loss() {
-    let trace = Trace::of(&app_limited(path()));
+    let trace = Trace::run(&app_limited(path()));
     let mut states = trace.visited();
     states.sort_unstable();
     states.dedup();
@@ -307,7 +307,7 @@ fn exiting_probe_down_on_inflight() {
     let mut scenario = path();
     scenario.bottleneck = Bottleneck::drop_tail(100_000_000, Buffer::Packets(66));
     for scenario in [path(), scenario] {
-        let trace = Trace::of(&scenario);
+        let trace = Trace::run(&scenario);
         let ends = trace.entries(DOWN, CRUISE);
         assert!(ends.len() >= 2);
         for end in ends {
@@ -341,9 +341,9 @@ fn exiting_probe_down_on_inflight() {
 fn exiting_probe_down_after_max_time() {
     let mut path = path();
     path.flows[0].algorithm = "bbr3:probe_rtt_win_ms=60000".into();
-    let before = Trace::of(&path);
+    let before = Trace::run(&path);
     let begin = before.entries(UP, DOWN)[0];
-    let trace = Trace::of(&rate_from(path, before.seconds(begin), 90_000_000));
+    let trace = Trace::run(&rate_from(path, before.seconds(begin), 90_000_000));
     let end = (begin..).find(|&row| trace.state(row) != DOWN).unwrap();
     assert_eq!(trace.state(end), REFILL, "not CRUISE");
     let (lasted, wait) = (
@@ -357,7 +357,7 @@ fn exiting_probe_down_after_max_time() {
 fn entering_and_exiting_probe_rtt() {
     let mut scenario = path();
     scenario.duration_ns = 25 * S;
-    let trace = Trace::of(&scenario);
+    let trace = Trace::run(&scenario);
     let changes = trace.changes();
     let visits: Vec<usize> = (0..changes.len())
         .filter(|&at| changes[at].2 == PROBE_RTT)
@@ -383,7 +383,7 @@ fn entering_and_exiting_probe_rtt() {
 fn skipping_probe_rtt_due_to_application_limited_sending() {
     let mut scenario = frames(path(), 20_000_000, 8 * S);
     scenario.duration_ns = 18 * S;
-    let trace = Trace::of(&scenario);
+    let trace = Trace::run(&scenario);
     assert!(!trace.visited().contains(&PROBE_RTT));
     let begin = (1..trace.acks.len())
         .find(|&row| trace.acks[row].time_ns - trace.acks[row - 1].time_ns > 5 * S)
@@ -417,7 +417,7 @@ fn aggregating() -> Scenario {
 
 #[test]
 fn achieving_expected_startup_bandwidth_on_a_link_with_aggregation() {
-    let trace = Trace::of(&aggregating());
+    let trace = Trace::run(&aggregating());
     let end = trace.entries(STARTUP, DRAIN)[0];
     let extra = trace
         .get(end, "extra_acked[0]")
@@ -430,7 +430,7 @@ fn achieving_expected_startup_bandwidth_on_a_link_with_aggregation() {
 
 #[test]
 fn achieving_expected_cruise_bandwidth_on_a_link_with_aggregation() {
-    let trace = Trace::of(&aggregating());
+    let trace = Trace::run(&aggregating());
     let end = trace.entries(CRUISE, REFILL)[1];
     let extra = trace
         .get(end, "extra_acked[0]")
@@ -447,7 +447,7 @@ fn achieving_expected_cruise_bandwidth_on_a_link_with_aggregation() {
 fn correctly_managing_sub_packet_bdps() {
     let mut scenario = dumbbell(Profile::Linux6, 300_000, 100, vec![flow("bbr3", 20 * MS)]);
     scenario.duration_ns = 60 * S;
-    let trace = Trace::of(&scenario);
+    let trace = Trace::run(&scenario);
     let cruises = trace.entries(DOWN, CRUISE);
     assert!(cruises.len() > 3);
     let last = *cruises.last().unwrap();
@@ -471,7 +471,7 @@ fn increasing_bandwidth_10x_and_ensuring_full_bandwidth_is_reached() {
     scenario.duration_ns = 30 * S;
     scenario.sample_interval_ns = 10 * MS;
     let scenario = rate_from(scenario, 10.0, 100_000_000);
-    let trace = Trace::of(&scenario);
+    let trace = Trace::run(&scenario);
     let begin = trace.at(10.0);
     assert!(trace.get(begin, "inflight_lt") < 100);
     // The first probe after that without a precaution, round by round.
@@ -511,7 +511,7 @@ fn decreasing_bandwidth_10x_and_ensuring_max_bandwidth_adapts_down() {
     let mut scenario = rate_from(path(), 6.0, 10_000_000);
     scenario.bottleneck.buffer = Buffer::Packets(100);
     scenario.duration_ns = 25 * S;
-    let trace = Trace::of(&scenario);
+    let trace = Trace::run(&scenario);
     let (before, soon) = (trace.at(6.0), trace.at(8.0));
     assert!(trace.mbps(before) > 95.0);
     assert!(trace.mbps(soon) < 15.0, "{}", trace.mbps(soon));
@@ -535,7 +535,7 @@ fn handling_token_bucket_policers() {
         burst_bytes: 400_000,
     });
     scenario.duration_ns = 40 * S;
-    let trace = Trace::of(&scenario);
+    let trace = Trace::run(&scenario);
     let bounded = (0..trace.acks.len())
         .find(|&row| trace.get(row, "bw_st") != u64::from(u32::MAX))
         .unwrap();
@@ -592,7 +592,7 @@ fn handling_spurious_fast_recovery() {
         p_ppb: 100_000,
         delay_ns: 15_000_000,
     });
-    let trace = Trace::of(&scenario);
+    let trace = Trace::run(&scenario);
     let (before, after) = undo_of(&trace, EventKind::Recovery);
     assert_restored(&trace, before, after);
     let (state, now) = (trace.state(before), trace.state(after));
@@ -611,7 +611,7 @@ fn handling_spurious_rto_recovery() {
         delay_ns,
     };
     scenario.bottleneck.delay_at = vec![at(3.0, S), at(3.4, 0)];
-    let trace = Trace::of(&scenario);
+    let trace = Trace::run(&scenario);
     let (before, after) = undo_of(&trace, EventKind::Timeout);
     assert_restored(&trace, before, after);
     let (state, now) = (trace.state(before), trace.state(after));
@@ -623,7 +623,7 @@ fn handling_spurious_rto_recovery() {
 
 #[test]
 fn entering_and_exiting_probe_rtt_during_startup() {
-    let trace = Trace::of(&app_limited(path()));
+    let trace = Trace::run(&app_limited(path()));
     assert_eq!(trace.visited()[..3], [STARTUP, PROBE_RTT, STARTUP]);
     let (begin, end) = (
         trace.entries(STARTUP, PROBE_RTT)[0],
@@ -639,7 +639,7 @@ fn handling_loss_during_probe_up_after_inflight_longterm_is_set() {
     let mut scenario = path();
     scenario.bottleneck.buffer = Buffer::Packets(66);
     scenario.duration_ns = 30 * S;
-    let trace = Trace::of(&scenario);
+    let trace = Trace::run(&scenario);
     let mut found = 0;
     for row in trace.entries(UP, DOWN) {
         if trace.get(row, "prev_probe_too_high") == 0
@@ -666,11 +666,11 @@ fn handling_loss_during_probe_up_after_inflight_longterm_is_set() {
 /// The application pauses in the first REFILL: for most of the round it has nothing to send.
 #[test]
 fn handling_application_limited_sending_during_probe_refill() {
-    let before = Trace::of(&path());
+    let before = Trace::run(&path());
     let begin = before.entries(CRUISE, REFILL)[0];
     let bytes = before.acks[begin].nxt * 1448;
     let every_ns = before.acks[begin].time_ns + 300 * MS;
-    let trace = Trace::of(&frames(path(), bytes, every_ns));
+    let trace = Trace::run(&frames(path(), bytes, every_ns));
     let begin = trace.entries(CRUISE, REFILL)[0];
     let up = (begin..).find(|&row| trace.state(row) != REFILL).unwrap();
     assert_eq!(trace.state(up), UP);

@@ -62,7 +62,7 @@ fn configured(path: &Path) -> Configured {
 }
 
 fn connect(cc: CongestionControl, ecn: bool) -> Sender {
-    let kernel = Kernel::of(Profile::Linux6);
+    let kernel = Kernel::for_profile(Profile::Linux6);
     let switches = Switches::usual(Profile::Linux6);
     Sender::new(
         cc,

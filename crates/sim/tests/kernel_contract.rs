@@ -74,7 +74,7 @@ fn a_sample_knows_the_marks() {
     let mut script = Script::with(Profile::Linux6, &show(), UNLIMITED);
     script.sender = Sender::new(
         ackclock_host::CongestionControl::new(&show(), ackclock_host::HostConfig::default()),
-        &ackclock_sim::tcp::profile::Kernel::of(Profile::Linux6),
+        &ackclock_sim::tcp::profile::Kernel::for_profile(Profile::Linux6),
         &ackclock_sim::tcp::profile::Switches::usual(Profile::Linux6),
         UNLIMITED,
         ackclock_sim::tcp::Handshake {

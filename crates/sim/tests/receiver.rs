@@ -13,7 +13,7 @@ const RTT: u64 = 100 * MS;
 const BULK: Reads = Reads::Bulk { segments: 1_000 };
 
 fn receiver(profile: Profile, reads: Reads, rtt_ns: u64) -> Receiver {
-    let kernel = Kernel::of(profile);
+    let kernel = Kernel::for_profile(profile);
     let switches = Switches {
         reads,
         ..Switches::usual(profile)
@@ -29,7 +29,7 @@ struct Script {
 impl Script {
     /// Segments 0 to 19 have arrived and are acknowledged, so that the ACKs are no longer quick.
     /// The delayed-ACK timer has fired for nothing.
-    fn of(profile: Profile, reads: Reads, rtt_ns: u64) -> Self {
+    fn with_reads(profile: Profile, reads: Reads, rtt_ns: u64) -> Self {
         let mut script = Self {
             receiver: receiver(profile, reads, rtt_ns),
             now_ns: 1000 * MS,
@@ -51,7 +51,7 @@ impl Script {
     }
 
     fn with(profile: Profile, rtt_ns: u64) -> Self {
-        Self::of(profile, BULK, rtt_ns)
+        Self::with_reads(profile, BULK, rtt_ns)
     }
 
     fn new() -> Self {
@@ -122,7 +122,7 @@ fn a_late_ack_raises_the_delay() {
 /// `__tcp_cleanup_rbuf`: an application that empties the buffer acknowledges the end of a burst.
 #[test]
 fn who_reads_at_once_acknowledges_what_is_pushed() {
-    let mut script = Script::of(Profile::Linux6, Reads::AtOnce, RTT);
+    let mut script = Script::with_reads(Profile::Linux6, Reads::AtOnce, RTT);
     assert_eq!(script.segment(20), None);
     assert_eq!(script.segment(21).unwrap().ack, 22);
     assert_eq!(script.pushed(22).unwrap().ack, 23);
@@ -136,7 +136,7 @@ fn who_reads_at_once_acknowledges_what_is_pushed() {
 /// A reader in bulk does so when it reads: the first segment, then each tenth.
 #[test]
 fn who_reads_in_bulk_acknowledges_then() {
-    let mut script = Script::of(Profile::Linux6, Reads::Bulk { segments: 10 }, RTT);
+    let mut script = Script::with_reads(Profile::Linux6, Reads::Bulk { segments: 10 }, RTT);
     let answered: Vec<_> = (20..44).filter(|&s| script.pushed(s).is_some()).collect();
     // It reads when 1, 11, 21, 31, 41 segments are there: with segments 20, 30 and 40 of these.
     let expected = [20, 22, 24, 26, 28, 30, 32, 34, 36, 38, 40, 42];
@@ -166,7 +166,7 @@ fn the_delayed_ack_timer_outlives_its_ack() {
 /// After a pause of 39 ms the delay is 40/2 + 39 = 59 jiffies, and with the next segment 59/2 + 20 = 49.
 #[test]
 fn the_delayed_ack_timer_moves_forward() {
-    let mut script = Script::of(Profile::Linux6, Reads::AtOnce, RTT);
+    let mut script = Script::with_reads(Profile::Linux6, Reads::AtOnce, RTT);
     assert_eq!(script.segment(20), None);
     assert!(script.segment(21).is_some());
     script.now_ns += 39 * MS;
@@ -402,7 +402,7 @@ proptest! {
             1..400,
         ),
     ) {
-        let kernel = Kernel::of(profile);
+        let kernel = Kernel::for_profile(profile);
         let switches = Switches {
             segments_per_ack,
             reads: if at_once { Reads::AtOnce } else { Reads::Bulk { segments: 7 } },

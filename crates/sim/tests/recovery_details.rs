@@ -174,7 +174,7 @@ fn disorder_follows_recovery_in_2_6() {
 #[test]
 fn a_lost_first_segment_ends_the_quick_acks() {
     let linux_6 = Profile::Linux6;
-    let kernel = Kernel::of(linux_6);
+    let kernel = Kernel::for_profile(linux_6);
     let clock = kernel.clock(1000, 0);
     let mut receiver = Receiver::new(&kernel, &Switches::usual(linux_6), clock, RTT);
     let answered = (1..=10)
@@ -203,7 +203,7 @@ fn a_lost_first_segment_ends_the_quick_acks() {
 #[test]
 fn a_late_first_segment_begins_the_quick_acks() {
     let linux_6 = Profile::Linux6;
-    let kernel = Kernel::of(linux_6);
+    let kernel = Kernel::for_profile(linux_6);
     let clock = kernel.clock(1000, 0);
     let mut receiver = Receiver::new(&kernel, &Switches::usual(linux_6), clock, RTT);
     assert!(receiver.handle_segment(RTT, 1, 1, false, false).is_some());

@@ -24,7 +24,7 @@ pub(crate) fn hooks(
     params: usize,
 ) -> Option<TcpCongestionOps> {
     let mut hooks = *ops;
-    if let Some(checked) = Checked::of(library) {
+    if let Some(checked) = Checked::in_library(library) {
         if !library.begin_functions(&ops.addresses()) {
             return None;
         }
@@ -37,7 +37,7 @@ pub(crate) fn hooks(
 
 impl Checked {
     /// The table of a file that is not trusted.
-    pub(crate) fn of(library: &Loaded) -> Option<&Self> {
+    pub(crate) fn in_library(library: &Loaded) -> Option<&Self> {
         let table = library.symbol::<Self>("cc_checked")?;
         // SAFETY: checked.c defines it; `library` keeps it loaded.
         Some(unsafe { &*table })

@@ -75,7 +75,7 @@ pub(crate) struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    pub(crate) fn of(path: &'a Path) -> Self {
+    pub(crate) fn for_file(path: &'a Path) -> Self {
         Self { path, at: path }
     }
 
@@ -126,7 +126,7 @@ impl<'a> Job<'a> {
             self.check_names(&compiler, &scratch, &text, missing)?;
         }
         self.refuse_words(&compiler, &snapshot, &directory)?;
-        let reads = Reads::of(|word| snapshot.word(word).is_some());
+        let reads = Reads::from_words(|word| snapshot.word(word).is_some());
         if is_kernels {
             return self.kernel_form(source, &compiler, &scratch, &snapshot, reads);
         }
@@ -182,7 +182,7 @@ impl<'a> Job<'a> {
         let library = library.map_err(|error| self.cannot(&*error))?;
         let not_one = || AlgorithmError::NotAnAlgorithm { path: self.name() };
         let module = library.module().ok_or_else(not_one)?;
-        if let Some(checked) = Checked::of(&library) {
+        if let Some(checked) = Checked::in_library(&library) {
             // SAFETY: it looks only where the file lies.
             if !unsafe { module::is_whole(module, checked.place()) } {
                 return Err(not_one());

@@ -106,7 +106,7 @@ impl Entry {
             functions: named(SymbolKind::Text, false),
             variables: named(SymbolKind::Data, true),
             writable: writable.unwrap_or_default(),
-            lines: Lines::of(&image, base).unwrap_or_default(),
+            lines: Lines::from_image(&image, base).unwrap_or_default(),
             is_loaded: AtomicBool::new(true),
             is_frozen: AtomicBool::new(false),
             next: None,
@@ -225,7 +225,7 @@ fn install() {
 extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the system gives valid pointers; regions are never freed.
     unsafe {
-        let Registers { pc, caller, sp } = Registers::of(context);
+        let Registers { pc, caller, sp } = Registers::from_context(context);
         let newest = REGIONS.load(Ordering::Acquire).as_ref();
         let breach = call::breach();
         let loaded = || {
@@ -317,10 +317,10 @@ const MOMENT_BYTES: usize = 80;
 /// Which flow it was, when, and with what window.
 ///
 /// # Safety
-/// As of [`Moment::of`].
+/// As of [`Moment::from_socket`].
 unsafe fn moment(tp: *const TcpSock, text: &mut [u8; MOMENT_BYTES]) -> &[u8] {
     // SAFETY: see above.
-    let Moment { flow, now_ns, cwnd } = unsafe { Moment::of(tp) };
+    let Moment { flow, now_ns, cwnd } = unsafe { Moment::from_socket(tp) };
     let mut left = &mut text[..];
     let (s, us) = (now_ns / 1_000_000_000, now_ns % 1_000_000_000 / 1_000);
     // Numbers are written without allocating, and no number is too long.
@@ -378,7 +378,7 @@ struct Registers {
 
 impl Registers {
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-    unsafe fn of(context: *mut c_void) -> Self {
+    unsafe fn from_context(context: *mut c_void) -> Self {
         // SAFETY: the third argument of a handler with SA_SIGINFO.
         let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
         let sp = registers[libc::REG_RSP as usize] as usize;
@@ -402,7 +402,7 @@ impl Registers {
     }
 
     #[cfg(all(target_os = "linux", target_arch = "aarch64"))]
-    unsafe fn of(context: *mut c_void) -> Self {
+    unsafe fn from_context(context: *mut c_void) -> Self {
         // SAFETY: the third argument of a handler with SA_SIGINFO.
         let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext };
         Self {
@@ -416,7 +416,7 @@ impl Registers {
         target_os = "linux",
         any(target_arch = "x86_64", target_arch = "aarch64")
     )))]
-    unsafe fn of(_: *mut c_void) -> Self {
+    unsafe fn from_context(_: *mut c_void) -> Self {
         Self::default()
     }
 }

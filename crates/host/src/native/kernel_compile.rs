@@ -289,7 +289,7 @@ impl Job<'_> {
         };
         let path = self.path().to_owned();
         let has_two_arguments = texts.has_two_arguments;
-        let compile = move |hz, is_whole| Job::of(&path).kernel_library(&texts, hz, is_whole);
+        let compile = move |hz, is_whole| Job::for_file(&path).kernel_library(&texts, hz, is_whole);
         let (name, compile) = (self.name(), Box::new(compile));
         let file = KernelFile::new(
             name,

@@ -291,7 +291,7 @@ impl Copy {
         let library = Loaded::open(&file, &of.name, TABLE);
         let library = library.map_err(|error| of.cannot(&*error))?;
         crash::prepare_thread();
-        if let Some(checked) = Checked::of(&library) {
+        if let Some(checked) = Checked::in_library(&library) {
             checked.prepare(0);
         }
         let table = library
@@ -305,7 +305,7 @@ impl Copy {
             let (params, places) = parameters(table);
             let setters = places.iter().filter_map(|place| (*place.desc).ops.as_ref());
             let setters: Vec<_> = setters.map(|ops| ops.set).collect();
-            if Checked::of(&library).is_some() && !library.begin_functions(&setters) {
+            if Checked::in_library(&library).is_some() && !library.begin_functions(&setters) {
                 return Err(of.declares(NO_HOOK.into()));
             }
             for ((param, place), &value) in params
@@ -452,7 +452,7 @@ unsafe fn hooks(
     let mut own = [0; HOOKS];
     // SAFETY: module.c fills both.
     unsafe { (table.hooks)(ops, &raw mut into, &raw mut own) };
-    let is_good = Checked::of(library).is_none() || library.begin_functions(&own);
+    let is_good = Checked::in_library(library).is_none() || library.begin_functions(&own);
     is_good.then_some((into, own))
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Lines {
 
 impl Lines {
     /// Those of a library that is loaded at `base`.
-    pub(crate) fn of(image: &object::File<'_>, base: usize) -> Option<Self> {
+    pub(crate) fn from_image(image: &object::File<'_>, base: usize) -> Option<Self> {
         let endian = RunTimeEndian::Little;
         let section = |id: SectionId| {
             let section = image.section_by_name(id.name());

@@ -59,7 +59,7 @@ pub fn check(configured: &Configured) -> Result<Checked, KernelError> {
         }
         Err(error) => return Err(error),
     };
-    let code = Code::of(&elf, path).expect("clang has made it");
+    let code = Code::from_elf(&elf, path).expect("clang has made it");
     let mut checked = code.checked();
     if let Err(error) = require("asking the verifier") {
         checked.not_verified = error.to_string();
@@ -176,7 +176,7 @@ struct Code {
 }
 
 impl Code {
-    fn of(elf: &[u8], path: &str) -> object::Result<Self> {
+    fn from_elf(elf: &[u8], path: &str) -> object::Result<Self> {
         let file = object::File::parse(elf)?;
         let mut functions = Vec::new();
         // The programs that the algorithm has: libbpf loads no other of `?struct_ops`.
@@ -225,7 +225,7 @@ impl Code {
                 });
             }
         }
-        let lines = Lines::of(&file, FILE_LABEL, path);
+        let lines = Lines::from_object(&file, FILE_LABEL, path);
         Ok(Self { functions, lines })
     }
 
@@ -424,7 +424,7 @@ mod tests {
         let file = scratch.write("mine.c", text.as_bytes()).unwrap();
         let configured = Algorithm::configure(file.to_str().unwrap()).unwrap();
         let elf = compile::object(&configured).unwrap().elf;
-        Code::of(&elf, "mine.c").unwrap().checked().problems
+        Code::from_elf(&elf, "mine.c").unwrap().checked().problems
     }
 
     #[test]
@@ -432,7 +432,7 @@ mod tests {
         for algorithm in Algorithm::all() {
             let configured = Algorithm::configure(algorithm.name()).unwrap();
             let elf = compile::object(&configured).unwrap().elf;
-            let checked = Code::of(&elf, algorithm.name()).unwrap().checked();
+            let checked = Code::from_elf(&elf, algorithm.name()).unwrap().checked();
             assert!(checked.programs > 1 && checked.instructions > 5);
             assert_eq!(checked.problems, [""; 0], "{}", algorithm.name());
         }

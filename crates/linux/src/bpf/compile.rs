@@ -67,7 +67,7 @@ pub(crate) fn built_in(name: &str) -> &'static [u8] {
 fn compile(configured: &Configured) -> Result<BpfObject, KernelError> {
     let algorithm = configured.algorithm();
     let name = algorithm.source_path();
-    let kernel = KernelForm::of(configured)?;
+    let kernel = KernelForm::compile(configured)?;
     let cannot = |error| KernelError::system(format!("compile {name}"), error);
     let clang = clang::find().ok_or_else(|| KernelError::NoClang { path: name.into() })?;
     let (own, included) = algorithm.sources().split_first().expect("the file itself");

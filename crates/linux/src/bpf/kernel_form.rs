@@ -54,7 +54,7 @@ impl KernelForm {
     ///
     /// # Errors
     /// The file does not compile for this kernel's HZ, or refuses its parameters.
-    pub(super) fn of(configured: &Configured) -> Result<Option<Self>, KernelError> {
+    pub(super) fn compile(configured: &Configured) -> Result<Option<Self>, KernelError> {
         let hz = hz();
         let Some(program) = configured.kernel_program(hz)? else {
             return Ok(None);

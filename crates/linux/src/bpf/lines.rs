@@ -15,7 +15,7 @@ pub(super) struct Lines {
 
 impl Lines {
     /// Those of `label`, as the compiler called the file.
-    pub(super) fn of(file: &object::File<'_>, label: &str, path: &str) -> Self {
+    pub(super) fn from_object(file: &object::File<'_>, label: &str, path: &str) -> Self {
         let data = |name| {
             let section = file.section_by_name(name)?;
             section.data().ok()

@@ -134,7 +134,7 @@ pub(super) fn verify(configured: &Configured) -> Result<(), KernelError> {
 /// The loaded programs, to be registered under that name.
 fn verified(configured: &Configured, name: &str) -> Result<Object, KernelError> {
     let object = compile::object(configured)?;
-    let label = Label::of(configured, object.fingerprint);
+    let label = Label::for_algorithm(configured, object.fingerprint);
     let spec = configured.spec().to_string();
     let kernel = Btf::from_vmlinux().map_err(|error| refused(&spec, "", &error, ""))?;
     let (loaded, log) = with_log(|| {
@@ -285,7 +285,7 @@ pub(crate) struct Label {
 
 impl Label {
     /// `fingerprint`: of [`BpfObject`].
-    pub fn of(configured: &Configured, fingerprint: u64) -> Self {
+    pub fn for_algorithm(configured: &Configured, fingerprint: u64) -> Self {
         let params = configured.algorithm().params().iter();
         let values: Vec<_> = params
             .zip(configured.values())
@@ -300,7 +300,7 @@ impl Label {
 
     /// Is it that algorithm with those parameters, from the same text of the C file?
     pub fn is_of(&self, configured: &Configured, fingerprint: u64) -> bool {
-        let other = Self::of(configured, fingerprint);
+        let other = Self::for_algorithm(configured, fingerprint);
         (&self.spec, &self.fingerprint) == (&other.spec, &other.fingerprint)
     }
 
@@ -441,7 +441,7 @@ mod tests {
                 let (loaded, log) = with_log(|| {
                     unless_interrupted(|| {
                         let mut open = ObjectBuilder::default().open_memory(&object.elf)?;
-                        let label = Label::of(&configured, 0);
+                        let label = Label::for_algorithm(&configured, 0);
                         patch(&mut open, object, &configured, "tx_start", &label, kernel);
                         open.load()
                     })

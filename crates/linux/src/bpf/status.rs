@@ -106,7 +106,7 @@ pub fn status() -> Result<Vec<Status>, KernelError> {
 pub(crate) fn registered() -> Result<Vec<Found>, KernelError> {
     let cannot = |error| KernelError::system("ask for the kernel's BPF objects", error);
     let vmlinux = Btf::from_vmlinux().map_err(cannot)?;
-    let layout = Layout::of(&vmlinux).ok_or(KernelError::NoStructOps)?;
+    let layout = Layout::from_btf(&vmlinux).ok_or(KernelError::NoStructOps)?;
     let programs = ProgInfoQueryOptions::default().include_map_ids(true);
     let programs: HashMap<_, _> = ProgInfoIter::with_query_opts(programs)
         .filter(|program| program.ty == ProgramType::StructOps)
@@ -150,7 +150,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(vmlinux: &Btf<'_>) -> Option<Self> {
+    fn from_btf(vmlinux: &Btf<'_>) -> Option<Self> {
         let value: Struct<'_> = vmlinux.type_by_name(VALUE)?;
         let ops: Struct<'_> = vmlinux.type_by_name("tcp_congestion_ops")?;
         let data = offset(&value, "data")?;

@@ -38,7 +38,7 @@ pub(super) struct Header {
 impl Header {
     /// `None` if the packet is something else, or cut short.
     #[inline]
-    pub(super) fn of(packet: &[u8]) -> Option<Self> {
+    pub(super) fn parse(packet: &[u8]) -> Option<Self> {
         let ip_bytes = usize::from(packet.first()? & 0xf) * 4;
         if packet[0] >> 4 != 4 || packet.len() < ip_bytes.max(20) {
             return None;
@@ -137,7 +137,7 @@ mod tests {
             (3, Ecn::Ce),
         ] {
             packet[1] = 0xb8 | field;
-            assert_eq!(Header::of(&packet).map(|header| header.ecn), Some(ecn));
+            assert_eq!(Header::parse(&packet).map(|header| header.ecn), Some(ecn));
         }
     }
 }

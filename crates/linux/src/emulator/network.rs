@@ -15,7 +15,7 @@ use ackclock_net::queue::{Cause, Ecn, Ledger, Packet, Tally};
 use ackclock_net::rng::{Draw, Owner, Stream};
 use ackclock_net::schedule::{Schedule, NEVER};
 use ackclock_sim::scenario::Scenario;
-use ackclock_sim::topology::{Topology, Way};
+use ackclock_sim::topology::{self, Topology};
 use std::collections::{HashMap, VecDeque};
 
 /// The receiver of flow `i` (from 1) listens on this port plus `i`.
@@ -83,7 +83,7 @@ struct Flying {
 
 #[derive(Debug)]
 struct Path {
-    way: Way,
+    through: topology::Path,
     /// Its own delay behind the last link: of data, and of ACKs.
     forth_ns: u64,
     back: Line,
@@ -118,12 +118,12 @@ pub struct EmulatedNetwork {
 impl EmulatedNetwork {
     /// Makes an empty network for the flows of the scenario.
     pub fn new(scenario: &Scenario, topology: &Topology) -> Self {
-        let paths = scenario.flows.iter().zip(&topology.ways).zip(1..);
-        let paths = paths.map(|((flow, way), number)| {
-            let [forth_ns, back_ns] = way.split_ns(flow.rtt_ns);
-            let jitter = Stream::of(scenario.seed, Owner::Flow(number), Draw::Jitter);
+        let paths = scenario.flows.iter().zip(&topology.paths).zip(1..);
+        let paths = paths.map(|((flow, through), number)| {
+            let [forth_ns, back_ns] = through.split_ns(flow.rtt_ns);
+            let jitter = Stream::for_owner(scenario.seed, Owner::Flow(number), Draw::Jitter);
             Path {
-                way: *way,
+                through: *through,
                 forth_ns,
                 back: Line::new(back_ns, scenario.jitter_ns, jitter),
                 flying: Default::default(),
@@ -156,10 +156,10 @@ impl EmulatedNetwork {
             return None;
         };
         self.counts.taken += 1;
-        let way = self.paths[path].way;
+        let through = self.paths[path].through;
         let route = match toward {
-            Toward::Receiver => Some(way.data),
-            Toward::Sender => way.acks,
+            Toward::Receiver => Some(through.data),
+            Toward::Sender => through.acks,
         };
         let Some(route) = route else {
             self.leave(path, toward, now_ns, packet.into());
@@ -306,7 +306,7 @@ impl EmulatedNetwork {
     fn flow_of(&mut self, toward: Toward, packet: &[u8]) -> Option<(usize, u32, Header)> {
         match &mut self.flows {
             Flows::Ports => {
-                let header = Header::of(packet)?;
+                let header = Header::parse(packet)?;
                 let port = match toward {
                     Toward::Receiver => header.conversation.destination_port,
                     Toward::Sender => header.conversation.source_port,
@@ -316,7 +316,7 @@ impl EmulatedNetwork {
                 is_known.then_some((flow, flow as u32, header))
             }
             Flows::Conversations(known) => {
-                let header = Header::of(packet)?;
+                let header = Header::parse(packet)?;
                 let flow = *known
                     .entry((toward, header.conversation))
                     .or_insert_with(|| {

@@ -4,7 +4,7 @@ use super::namespace::TunNamespace;
 use super::packet_file::PacketFile;
 use super::sys;
 use crate::emulator::{EmulatedNetwork, Lateness, Toward};
-use ackclock_sim::topology::{Topology, Way};
+use ackclock_sim::topology::{Path, Topology};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,9 +81,9 @@ impl Carrier {
         both_ways: bool,
     ) -> Self {
         let last = |route: usize| topology.routes[route].last().copied();
-        let data = |way: &Way| last(way.data);
-        let acks = |way: &Way| way.acks.filter(|_| both_ways).and_then(last);
-        let ways = &topology.ways;
+        let data = |path: &Path| last(path.data);
+        let acks = |path: &Path| path.acks.filter(|_| both_ways).and_then(last);
+        let paths = &topology.paths;
         let links = topology.links.iter().map(|link| Busy {
             rate_bps: link.rate_bps,
             ..Busy::default()
@@ -98,8 +98,8 @@ impl Carrier {
             },
             packets: None,
             last_links: [
-                ways.iter().map(data).collect(),
-                ways.iter().map(acks).collect(),
+                paths.iter().map(data).collect(),
+                paths.iter().map(acks).collect(),
             ],
             buffer: vec![0; packet_bytes as usize].into(),
             started_ns: 0,

@@ -212,9 +212,9 @@ impl Certificate {
 
 /// The smallest RTT that a flow can measure, µs: of its SYN and the answer, which have one size.
 fn nominal_rtt_us(scenario: &Scenario, topology: &Topology, flow: usize) -> f64 {
-    let way = &topology.ways[flow];
-    let back = way.acks.map_or(&[][..], |route| &topology.routes[route]);
-    let wires = topology.routes[way.data].iter().chain(back);
+    let path = &topology.paths[flow];
+    let back = path.acks.map_or(&[][..], |route| &topology.routes[route]);
+    let wires = topology.routes[path.data].iter().chain(back);
     // A SYN takes no time where it finds a bucket full of tokens.
     let wires = wires
         .map(|&link| &topology.links[link])
@@ -222,7 +222,7 @@ fn nominal_rtt_us(scenario: &Scenario, topology: &Topology, flow: usize) -> f64 
     let syn_us: f64 = wires
         .map(|link| SYN_BYTES * 8e6 / link.rate_bps as f64)
         .sum();
-    (scenario.flows[flow].rtt_ns + way.delay_ns) as f64 / 1e3 + syn_us
+    (scenario.flows[flow].rtt_ns + path.delay_ns) as f64 / 1e3 + syn_us
 }
 
 /// Upper bound of what a link can send in this time. A departure is rounded down to whole

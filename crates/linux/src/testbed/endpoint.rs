@@ -5,7 +5,7 @@ use super::TestbedError;
 use crate::emulator::FIRST_PORT;
 use ackclock_host::TCP_INFINITE_SSTHRESH;
 use ackclock_net::queue::Tally;
-use ackclock_sim::common::Progress;
+use ackclock_sim::common_interval::Progress;
 use ackclock_sim::record::{
     EventCounts, EventKind, EventRow, EventTable, FlowRow, SampleRow, SampleTable, State,
 };

@@ -79,7 +79,7 @@ pub fn run(
     acks: bool,
 ) -> Result<Run, TestbedError> {
     let code = check(scenario, snapshot)?;
-    let topology = Topology::of(scenario);
+    let topology = Topology::new(scenario);
     let path_bytes = path_bytes(scenario, &topology);
     let config = |address| Config {
         address,
@@ -155,7 +155,7 @@ pub fn run(
         endpoints,
         record,
         queues,
-        common,
+        common_interval,
         ..
     } = event_loop;
     let states: Vec<_> = network.states(scenario.duration_ns).collect();
@@ -177,7 +177,7 @@ pub fn run(
         ..RunResult::default()
     };
     for (flow, endpoint) in endpoints.iter().enumerate() {
-        let common_bytes = common.bytes(flow, endpoint.progress()?);
+        let common_bytes = common_interval.bytes(flow, endpoint.progress()?);
         let row = endpoint.row(network.tally(flow), common_bytes);
         result.packets += row.sent_packets;
         result.flows.push(row);
@@ -386,7 +386,7 @@ pub fn check(
         let value = scenario.mss_bytes.to_string();
         return refuse("mss_bytes", value, "choose from 536 to 65483 on the kernel");
     }
-    let topology = Topology::of(scenario);
+    let topology = Topology::new(scenario);
     let fastest = (0..scenario.flows.len()).max_by_key(|&flow| topology.slowest_bps(flow));
     if let Some(flow) = fastest.filter(|&flow| topology.slowest_bps(flow) > MOST_RATE_BPS) {
         let value = topology.slowest_bps(flow).to_string();
@@ -450,7 +450,7 @@ fn queues_bytes(scenario: &Scenario, topology: &Topology) -> u64 {
 /// Bytes that fit between the hosts: the largest BDP plus the queues.
 fn path_bytes(scenario: &Scenario, topology: &Topology) -> u64 {
     let bdp_bytes = |index: usize| {
-        let rtt_ns = scenario.flows[index].rtt_ns + topology.ways[index].delay_ns;
+        let rtt_ns = scenario.flows[index].rtt_ns + topology.paths[index].delay_ns;
         let bits = u128::from(topology.slowest_bps(index)) * u128::from(rtt_ns);
         (bits / 8_000_000_000) as u64
     };

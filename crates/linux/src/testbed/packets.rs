@@ -201,7 +201,7 @@ fn run<'a>(
             .map(|(script, index)| Peer::new(script, index, first_ns))
             .collect::<io::Result<Vec<_>>>()
             .map_err(failed)?;
-        while_awake(|| carry(&namespace.tun, &mut peers, Softirqs::of(cpu))).map_err(failed)?;
+        while_awake(|| carry(&namespace.tun, &mut peers, Softirqs::on_cpu(cpu))).map_err(failed)?;
         Ok(peers.into_iter().map(|peer| peer.run).collect())
     })
 }
@@ -279,7 +279,7 @@ struct Softirqs {
 }
 
 impl Softirqs {
-    fn of(cpu: i32) -> Self {
+    fn on_cpu(cpu: i32) -> Self {
         let name = format!("ksoftirqd/{cpu}\n");
         let mut processes = fs::read_dir("/proc").into_iter().flatten().flatten();
         let thread = processes

@@ -11,7 +11,7 @@ use super::namespace::TunNamespace;
 use super::TestbedError;
 use crate::emulator::{EmulatedNetwork, Toward};
 use ackclock_net::schedule::{Schedule, NEVER};
-use ackclock_sim::common::Common;
+use ackclock_sim::common_interval::CommonInterval;
 use ackclock_sim::record::{QueueRow, QueueTable};
 use ackclock_sim::scenario::Scenario;
 use ackclock_sim::topology::Topology;
@@ -27,7 +27,7 @@ pub(super) struct Loop<'a> {
     pub(super) endpoints: Vec<Endpoint>,
     pub(super) record: Rows,
     pub(super) queues: QueueTable,
-    pub(super) common: Common,
+    pub(super) common_interval: CommonInterval,
     /// Element 2i is the start of flow i, element 2i + 1 its stop; the last two elements are the sampler
     /// and the common interval.
     agenda: Schedule,
@@ -82,8 +82,8 @@ impl<'a> Loop<'a> {
             agenda.set(2 * index + 1, flow.stop_ns.unwrap_or(NEVER));
         }
         agenda.set(2 * flows, if interval_ns > 0 { interval_ns } else { NEVER });
-        let common = Common::of(scenario);
-        agenda.set(2 * flows + 1, common.next_ns());
+        let common_interval = CommonInterval::new(scenario);
+        agenda.set(2 * flows + 1, common_interval.next_ns());
         let mut record = Rows {
             samples_wanted: interval_ns > 0,
             ..Rows::default()
@@ -100,7 +100,7 @@ impl<'a> Loop<'a> {
             endpoints,
             record,
             queues,
-            common,
+            common_interval,
             agenda,
             touched: [Touched::new(flows), Touched::new(flows)],
             turn_ns: 0,
@@ -173,8 +173,8 @@ impl<'a> Loop<'a> {
                 // Before what is due now reaches a socket: nothing later than this time counts.
                 let progress = self.endpoints.iter().map(Endpoint::progress);
                 let progress = progress.collect::<Result<Vec<_>, _>>()?;
-                self.common.look(progress.into_iter());
-                self.agenda.set(element, self.common.next_ns());
+                self.common_interval.sample(progress.into_iter());
+                self.agenda.set(element, self.common_interval.next_ns());
                 continue;
             }
             if flow == self.endpoints.len() {
@@ -206,7 +206,7 @@ impl<'a> Loop<'a> {
             }
         }
         for (state, number) in self.carrier.network.states(at_ns).zip(1..) {
-            self.queues.push(QueueRow::of(at_ns, number, &state));
+            self.queues.push(QueueRow::from_link(at_ns, number, &state));
         }
         Ok(())
     }

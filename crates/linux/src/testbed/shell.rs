@@ -19,7 +19,7 @@ use ackclock_net::queue::Tally;
 use ackclock_net::schedule::NEVER;
 use ackclock_sim::record::{QueueRow, QueueTable, RunResult};
 use ackclock_sim::scenario::{self, Direction, Scenario, KERNEL};
-use ackclock_sim::topology::{Topology, Way};
+use ackclock_sim::topology::{self, Topology};
 use ackclock_sim::{Control, ScenarioError};
 use std::fs::File;
 use std::net::Ipv4Addr;
@@ -105,9 +105,9 @@ impl Shell {
         packets: Option<(File, u32)>,
     ) -> Result<Self, TestbedError> {
         let code = check(&scenario, snapshot)?;
-        let mut topology = Topology::of(&scenario);
+        let mut topology = Topology::new(&scenario);
         check_is_one_path(&scenario, &topology)?;
-        topology.ways = vec![way_of_programs(&scenario, &topology, 0)];
+        topology.paths = vec![path_of_programs(&scenario, &topology, 0)];
         scenario.flows.truncate(1);
         let algorithms = Algorithms::load(&scenario, &code)?;
         let path_bytes = path_bytes(&scenario, &topology);
@@ -276,7 +276,7 @@ fn carry(
             let latest_ns = &mut carrier.measured.sample_late_ns;
             *latest_ns = late_ns.max(*latest_ns);
             for (state, number) in carrier.network.states(sample_ns).zip(1..) {
-                queues.push(QueueRow::of(sample_ns, number, &state));
+                queues.push(QueueRow::from_link(sample_ns, number, &state));
             }
             sample_ns += interval_ns;
         }
@@ -291,24 +291,24 @@ fn carry(
 }
 
 /// The links from the client to the server, and back, as a flow's routes say.
-fn way_of_programs(scenario: &Scenario, topology: &Topology, flow: usize) -> Way {
-    let way = topology.ways[flow];
-    match (scenario.flows[flow].direction, way.acks) {
-        (Direction::Reverse, Some(acks)) => Way {
+fn path_of_programs(scenario: &Scenario, topology: &Topology, flow: usize) -> topology::Path {
+    let path = topology.paths[flow];
+    match (scenario.flows[flow].direction, path.acks) {
+        (Direction::Reverse, Some(acks)) => topology::Path {
             data: acks,
-            acks: Some(way.data),
-            ..way
+            acks: Some(path.data),
+            ..path
         },
-        _ => way,
+        _ => path,
     }
 }
 
 /// Refuses flows that do not describe one path, and algorithms that no namespace can begin with.
 fn check_is_one_path(scenario: &Scenario, topology: &Topology) -> Result<(), ScenarioError> {
     let flows = &scenario.flows;
-    let first = way_of_programs(scenario, topology, 0);
+    let first = path_of_programs(scenario, topology, 0);
     for (index, flow) in flows.iter().enumerate() {
-        let way = way_of_programs(scenario, topology, index);
+        let path = path_of_programs(scenario, topology, index);
         let fix = "the programs of a shell share one path and one default algorithm: give every \
             flow what flow 1 has, or leave one flow";
         let refuse = |field: &str, value: String| {
@@ -321,7 +321,7 @@ fn check_is_one_path(scenario: &Scenario, topology: &Topology) -> Result<(), Sce
         if flow.rtt_ns != flows[0].rtt_ns {
             return refuse("rtt_ns", flow.rtt_ns.to_string());
         }
-        if (way.data, way.acks) != (first.data, first.acks) {
+        if (path.data, path.acks) != (first.data, first.acks) {
             return refuse("route", format!("{:?}", flow.route));
         }
         if flow.algorithm != flows[0].algorithm {

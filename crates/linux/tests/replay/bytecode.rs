@@ -81,5 +81,5 @@ fn outcome(value: &[u8]) -> Outcome {
     let tp = &value[offset_of!(Call, tp)..][..size_of::<TcpSock>()];
     // SAFETY: TcpSock is plain integers and a pointer that nobody follows.
     let tp: TcpSock = unsafe { std::ptr::read_unaligned(tp.as_ptr().cast()) };
-    Outcome::of(&tp, u32::from_le_bytes(result.try_into().unwrap()))
+    Outcome::from_socket(&tp, u32::from_le_bytes(result.try_into().unwrap()))
 }

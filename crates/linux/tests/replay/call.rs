@@ -63,7 +63,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    pub fn of(tp: &TcpSock, result: u32) -> Self {
+    pub fn from_socket(tp: &TcpSock, result: u32) -> Self {
         let sk = &tp.inet_conn.sk;
         Self {
             result,
@@ -141,5 +141,5 @@ pub fn make(cc: &mut CongestionControl, call: &Call) -> Outcome {
         Hook::UndoCwnd => result = cc.undo_cwnd(),
         Hook::Init => cc.init(),
     }
-    Outcome::of(cc.tp(), result)
+    Outcome::from_socket(cc.tp(), result)
 }

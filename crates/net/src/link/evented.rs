@@ -23,7 +23,7 @@ pub struct Evented<P> {
     departs_ns: u64,
     /// Of the last packet that left.
     sojourn_ns: u64,
-    ticks: Option<Box<Held>>,
+    ticks: Option<Box<TickQueue>>,
     /// The interface of hosts: what is left of a packet of TSO in service.
     own: Option<Box<Option<Packet<P>>>>,
     totals: LinkTotals,
@@ -38,7 +38,7 @@ impl<P> Evented<P> {
             wire: None,
             departs_ns: NEVER,
             sojourn_ns: 0,
-            ticks: (bottleneck.tick_ns > 0).then(|| Box::new(Held::new(bottleneck))),
+            ticks: (bottleneck.tick_ns > 0).then(|| Box::new(TickQueue::new(bottleneck))),
             own: (bottleneck.at == Place::Sender).then(Box::default),
             totals: LinkTotals::default(),
         }
@@ -150,7 +150,7 @@ impl<P> Evented<P> {
 
 /// Packets whose service has ended, and which wait for a tick.
 #[derive(Clone, Debug)]
-struct Held {
+struct TickQueue {
     ticks: Ticks,
     packets: VecDeque<HeldPacket>,
     load: Load,
@@ -163,7 +163,7 @@ struct HeldPacket {
     bytes: u32,
 }
 
-impl Held {
+impl TickQueue {
     fn new(bottleneck: &Bottleneck) -> Self {
         Self {
             ticks: Ticks::new(bottleneck.tick_ns, bottleneck.most_bps()),
@@ -258,7 +258,7 @@ mod tests {
         ) {
             let bottleneck = Bottleneck { tick_ns, ..Bottleneck::drop_tail(rate_bps, buffer) };
             let mut predicted: Predicted = Predicted::new(&bottleneck);
-            let mut link = Evented::new(&bottleneck, Stream::of(1, Owner::Link(1), Draw::Queue));
+            let mut link = Evented::new(&bottleneck, Stream::for_owner(1, Owner::Link(1), Draw::Queue));
             let mut expected = Vec::new();
             let mut drops = Drops(Vec::new());
             let mut departed = Vec::new();

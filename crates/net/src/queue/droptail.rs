@@ -77,7 +77,7 @@ mod tests {
     }
 
     fn queue(buffer: Buffer) -> Queue<u32> {
-        let random = Stream::of(1, Owner::Link(1), Draw::Queue);
+        let random = Stream::for_owner(1, Owner::Link(1), Draw::Queue);
         Queue::new(&QueueKind::DropTail, buffer, random)
     }
 

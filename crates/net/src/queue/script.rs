@@ -34,7 +34,7 @@ impl Ledger<u32> for Notes {
 
 /// The stream of the tests.
 pub(super) fn random() -> Stream {
-    Stream::of(1, Owner::Link(1), Draw::Queue)
+    Stream::for_owner(1, Owner::Link(1), Draw::Queue)
 }
 
 impl<Q: Discipline<u32>> Script<Q> {

@@ -59,7 +59,7 @@ pub(super) struct Addresses {
 
 impl Addresses {
     /// Flow 1 goes from 10.0.0.1 to 10.128.0.1, session 1 from 172.16.0.1 to 172.24.0.1.
-    pub(super) fn of(number: u32, session: bool) -> Self {
+    pub(super) fn for_number(number: u32, session: bool) -> Self {
         let (net, half) = if session {
             (0xac10_0000, 1 << 19)
         } else {

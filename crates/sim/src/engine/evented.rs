@@ -6,7 +6,7 @@ use super::taps;
 use super::wire::Wire;
 use crate::capture::Data;
 use crate::census::{Census, TraceHash};
-use crate::flow::{Flow, Phase};
+use crate::flow::{ConnectionState, Flow};
 use crate::guest::{Datagram, End};
 use crate::header::Header;
 use crate::tcp::{Marks, Transmit};
@@ -138,7 +138,7 @@ impl Wire for Network<Segment> {
     #[inline(never)]
     fn offer(sim: &mut Simulation<'_, Self>, element: usize, now_ns: u64, burst: Transmit) {
         taps::sent(&mut sim.capture, element, now_ns, burst);
-        if let Phase::Open(connection) = &mut sim.flows[element].phase {
+        if let ConnectionState::Open(connection) = &mut sim.flows[element].state {
             if connection.sender.queued(burst) {
                 sim.offer_whole(element, now_ns, burst);
                 return;
@@ -146,7 +146,7 @@ impl Wire for Network<Segment> {
         }
         for segment in burst.range() {
             let flow = &sim.flows[element];
-            let (route, bytes) = (flow.way.data, flow.packet_bytes(segment));
+            let (route, bytes) = (flow.path.data, flow.packet_bytes(segment));
             let header = Header::Data {
                 segment,
                 sent_ns: now_ns,
@@ -217,7 +217,7 @@ impl<'a> Simulation<'a, Network<Segment>> {
     #[cold]
     fn offer_whole(&mut self, element: usize, now_ns: u64, burst: Transmit) {
         let flow = &self.flows[element];
-        let route = flow.way.data;
+        let route = flow.path.data;
         let bytes = burst
             .range()
             .map(|segment| flow.packet_bytes(segment))

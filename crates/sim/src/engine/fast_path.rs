@@ -4,14 +4,14 @@
 
 use super::links::Links;
 use super::simulation::Simulation;
-use crate::flow::Phase;
+use crate::flow::ConnectionState;
 use crate::tcp::Transmit;
 use crate::RunError;
 use ackclock_host::prefetch;
 use ackclock_net::schedule::NEVER;
 
 /// What the fast path has left of its last event.
-enum Rest {
+enum SlowPathReason {
     /// The next ACK arrives then.
     Nothing(u64),
     /// The ACK has changed something that is recorded.
@@ -44,7 +44,7 @@ impl Simulation<'_, Links> {
                 let handled = if flow.next_timer_ns > next_ns {
                     self.fast_path(element, &mut next_ns, alone_until_ns, left)?
                 } else {
-                    self.depart(element, &mut next_ns, left)
+                    self.forward_plain_ack(element, &mut next_ns, left)
                 };
                 if !handled {
                     *left -= 1;
@@ -80,9 +80,10 @@ impl Simulation<'_, Links> {
     /// departure of a plain ACK on a link that data take, too. Then `next_ns` is when the flow wants to
     /// run next. Returns whether it was.
     #[inline(always)]
-    fn depart(&mut self, element: usize, next_ns: &mut u64, left: &mut u32) -> bool {
+    fn forward_plain_ack(&mut self, element: usize, next_ns: &mut u64, left: &mut u32) -> bool {
         let flow = &mut self.flows[element];
-        let (Phase::Open(connection), Some(route)) = (&mut flow.phase, flow.way.acks) else {
+        let (ConnectionState::Open(connection), Some(route)) = (&mut flow.state, flow.path.acks)
+        else {
             return false;
         };
         let now_ns = *next_ns;
@@ -119,7 +120,7 @@ impl Simulation<'_, Links> {
         left: &mut u32,
     ) -> Result<bool, RunError> {
         let flow = &mut self.flows[element];
-        let route = flow.way.data;
+        let route = flow.path.data;
         let (link, loss) = (&mut self.wire.links[route], &mut self.wire.losses[route]);
         let pushes_bursts = flow.kernel.pushes_bursts;
         let (mut packets, mut dropped, mut more) = (0, 0, *left);
@@ -128,15 +129,15 @@ impl Simulation<'_, Links> {
         // the way early: it does so seldom.
         let (mut next_independent_ns, mut before_ns) =
             (flow.next_timer_ns.min(until_ns), flow.next_timer_ns);
-        let rest = loop {
-            let Some(mut connection) = flow.phase.open() else {
-                break Rest::Nothing(NEVER);
+        let reason = loop {
+            let Some(mut connection) = flow.state.open() else {
+                break SlowPathReason::Nothing(NEVER);
             };
             let Some(&(at_ns, ref ack)) = connection.acks.front() else {
-                break Rest::Nothing(NEVER);
+                break SlowPathReason::Nothing(NEVER);
             };
             if at_ns >= before_ns || more == 0 || !connection.sender.predicts(ack) {
-                break Rest::Nothing(at_ns);
+                break SlowPathReason::Nothing(at_ns);
             }
             let (now_ns, ack) = (at_ns, ack.ack);
             connection.acks.skip();
@@ -145,11 +146,11 @@ impl Simulation<'_, Links> {
             hash.add(ack);
             if !connection.sender.handle_predicted(now_ns, ack) {
                 *next_ns = now_ns;
-                break Rest::Report;
+                break SlowPathReason::Report;
             }
             if connection.sender.is_idle() {
                 *next_ns = now_ns;
-                break Rest::Turn;
+                break SlowPathReason::Turn;
             }
             let turn = loop {
                 // Its parts, so that most bursts stay in registers.
@@ -163,7 +164,7 @@ impl Simulation<'_, Links> {
                     break Ok(connection.sender.poll_timeout());
                 };
                 if first + u64::from(segments) == flow.segments || !loss.passes(segments) {
-                    break Err(Rest::Burst(Transmit {
+                    break Err(SlowPathReason::Burst(Transmit {
                         first,
                         segments,
                         pushed,
@@ -212,9 +213,9 @@ impl Simulation<'_, Links> {
                     dropped += flow.carry(link, &mut hash, now_ns, burst);
                 }
                 next_independent_ns = flow.next_independent_ns().min(until_ns);
-                match flow.phase.open() {
+                match flow.state.open() {
                     Some(open) => connection = open,
-                    None => break Err(Rest::Nothing(NEVER)),
+                    None => break Err(SlowPathReason::Nothing(NEVER)),
                 }
             };
             match turn {
@@ -230,15 +231,15 @@ impl Simulation<'_, Links> {
         self.census.sent += packets;
         self.census.dropped += dropped;
         self.census.received += packets - dropped;
-        self.census.acks_received += u64::from(taken) * u64::from(flow.way.acks.is_some());
-        match rest {
-            Rest::Nothing(ack_ns) => {
+        self.census.acks_received += u64::from(taken) * u64::from(flow.path.acks.is_some());
+        match reason {
+            SlowPathReason::Nothing(ack_ns) => {
                 *next_ns = ack_ns.min(flow.update_next_timer_ns());
                 return Ok(taken > 0);
             }
-            Rest::Report => self.report(element, *next_ns)?,
-            Rest::Turn => (),
-            Rest::Burst(burst) => {
+            SlowPathReason::Report => self.report(element, *next_ns)?,
+            SlowPathReason::Turn => (),
+            SlowPathReason::Burst(burst) => {
                 self.census.sent += u64::from(burst.segments);
                 self.offer_each(element, *next_ns, burst);
             }

@@ -2,7 +2,7 @@
 
 use super::simulation::Simulation;
 use super::wire::Wire;
-use crate::flow::Phase;
+use crate::flow::ConnectionState;
 use crate::guest::{Datagram, End, Event};
 use crate::header::Header;
 use crate::record::EventKind;
@@ -13,17 +13,17 @@ impl<W: Wire> Simulation<'_, W> {
     #[cold]
     pub(super) fn run_guest(&mut self, element: usize, now_ns: u64) {
         let flow = &mut self.flows[element];
-        flow.begin_visit(self.scenario, now_ns);
-        if let Phase::Guest(visit) = &mut flow.phase {
-            visit.advance(now_ns);
+        flow.begin_guest(self.scenario, now_ns);
+        if let ConnectionState::Guest(guest) = &mut flow.state {
+            guest.advance(now_ns);
         }
         for end in End::ALL {
             while let Some(datagram) = self.guests_datagram(element, end, now_ns) {
                 let flow = &mut self.flows[element];
                 let datagram = flow.with_field(datagram);
                 let (route, to) = match end {
-                    End::Sender => (Some(flow.way.data), End::Receiver),
-                    End::Receiver => (flow.way.acks, End::Sender),
+                    End::Sender => (Some(flow.path.data), End::Receiver),
+                    End::Receiver => (flow.path.acks, End::Sender),
                 };
                 match route {
                     Some(route) => {
@@ -39,15 +39,15 @@ impl<W: Wire> Simulation<'_, W> {
     }
 
     fn guests_datagram(&mut self, element: usize, end: End, now_ns: u64) -> Option<Datagram> {
-        match &mut self.flows[element].phase {
-            Phase::Guest(visit) => visit.guest()?.poll_transmit(end, now_ns),
+        match &mut self.flows[element].state {
+            ConnectionState::Guest(guest) => guest.guest()?.poll_transmit(end, now_ns),
             _ => None,
         }
     }
 
     fn guests_event(&mut self, element: usize) -> Option<Event> {
-        match &mut self.flows[element].phase {
-            Phase::Guest(visit) => visit.guest()?.poll_event(),
+        match &mut self.flows[element].state {
+            ConnectionState::Guest(guest) => guest.guest()?.poll_event(),
             _ => None,
         }
     }

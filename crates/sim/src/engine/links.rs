@@ -7,19 +7,20 @@ use crate::capture::Data;
 use crate::header::Header;
 use crate::tcp::Transmit;
 use crate::RunError;
-use ackclock_net::impair::Chosen;
+use ackclock_net::impair::DropPattern;
 use ackclock_net::link::{Bottleneck, LinkState, Predicted};
 use ackclock_net::queue::Cause;
 
 /// The links, and the losses of data before them. Route `i` is link `i`.
 pub(super) struct Links {
     pub(super) links: Vec<Predicted>,
-    pub(super) losses: Vec<Chosen>,
+    pub(super) losses: Vec<DropPattern>,
 }
 
 impl Links {
     pub(super) fn new(links: &[Bottleneck]) -> Self {
-        let loss = |link: &Bottleneck| Chosen::new(link.drop_every_packets, &link.drop_packets);
+        let loss =
+            |link: &Bottleneck| DropPattern::new(link.drop_every_packets, &link.drop_packets);
         Self {
             links: links.iter().map(Predicted::new).collect(),
             losses: links.iter().map(loss).collect(),
@@ -39,7 +40,7 @@ impl Wire for Links {
     #[inline]
     fn offer(sim: &mut Simulation<'_, Self>, element: usize, now_ns: u64, burst: Transmit) {
         let flow = &mut sim.flows[element];
-        let route = flow.way.data;
+        let route = flow.path.data;
         let (link, loss) = (&mut sim.wire.links[route], &mut sim.wire.losses[route]);
         // The last segment may be smaller, some are lost before the link, and some are captured.
         let plain = burst.range().end != flow.segments
@@ -102,7 +103,7 @@ impl Simulation<'_, Links> {
     pub(super) fn offer_each(&mut self, element: usize, now_ns: u64, burst: Transmit) {
         taps::sent(&mut self.capture, element, now_ns, burst);
         let flow = &mut self.flows[element];
-        let route = flow.way.data;
+        let route = flow.path.data;
         let (link, loss) = (&mut self.wire.links[route], &mut self.wire.losses[route]);
         for segment in burst.range() {
             let departs_ns = if loss.drops() {

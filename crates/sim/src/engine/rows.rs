@@ -2,7 +2,7 @@
 
 use super::simulation::{Run, Simulation};
 use super::wire::Wire;
-use crate::flow::Phase;
+use crate::flow::ConnectionState;
 use crate::record::{QueueRow, RunResult};
 use crate::{Control, RunError};
 use ackclock_host::prefetch;
@@ -42,16 +42,16 @@ impl<W: Wire> Simulation<'_, W> {
         }
         for index in 0..self.wire.links() {
             let state = self.wire.state(index, now_ns);
-            let row = QueueRow::of(now_ns, index as u32 + 1, &state);
+            let row = QueueRow::from_link(now_ns, index as u32 + 1, &state);
             self.result.queues.push(row);
         }
     }
 
     /// The common interval begins or ends.
-    pub(super) fn look(&mut self) {
+    pub(super) fn sample_common_interval(&mut self) {
         let flows = self.flows.iter();
         let progress = flows.map(|flow| flow.progress(self.scenario));
-        self.common.look(progress);
+        self.common_interval.sample(progress);
     }
 
     /// The end of the run.
@@ -66,9 +66,9 @@ impl<W: Wire> Simulation<'_, W> {
         self.result.flows.reserve(self.scenario.flows.len());
         for (element, flow) in self.flows.iter().enumerate() {
             let progress = flow.progress(self.scenario);
-            let common_bytes = self.common.bytes(element, progress);
-            if let Phase::Open(connection) = &flow.phase {
-                self.census.add(connection, flow.way);
+            let common_bytes = self.common_interval.bytes(element, progress);
+            if let ConnectionState::Open(connection) = &flow.state {
+                self.census.add(connection, flow.path);
             }
             let Some(session) = &flow.session else {
                 let row = flow.row(self.scenario, common_bytes);

@@ -2,7 +2,7 @@
 
 use crate::capture::Capture;
 use crate::census::{Census, TraceHash};
-use crate::common::Common;
+use crate::common_interval::CommonInterval;
 use crate::flow::Flow;
 use crate::record::{AckSeen, PacketTable, RunResult};
 use crate::scenario::Scenario;
@@ -21,7 +21,7 @@ pub(super) struct Simulation<'a, W> {
     pub(super) hash: TraceHash,
     pub(super) result: RunResult,
     pub(super) census: Census,
-    pub(super) common: Common,
+    pub(super) common_interval: CommonInterval,
     /// Until when each flow's host is busy with an ACK; empty if ACKs take no time.
     pub(super) busy_until_ns: Vec<u64>,
     /// The ACKs of flows, if somebody wants them.

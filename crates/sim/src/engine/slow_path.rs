@@ -3,7 +3,7 @@
 use super::simulation::Simulation;
 use super::wire::Wire;
 use super::{slow_host, taps};
-use crate::flow::{Due, Phase};
+use crate::flow::{ConnectionState, Due};
 use crate::header::Header;
 use crate::packets::Payload;
 use crate::record::{EventKind, EventRow, PacketRow};
@@ -23,7 +23,7 @@ impl<W: Wire> Simulation<'_, W> {
             return Ok(());
         }
         let flow = &mut self.flows[element];
-        let Phase::Open(connection) = &mut flow.phase else {
+        let ConnectionState::Open(connection) = &mut flow.state else {
             return Ok(());
         };
         if let Some(busy_until_ns) = self.busy_until_ns.get_mut(element) {
@@ -31,12 +31,12 @@ impl<W: Wire> Simulation<'_, W> {
             match slow_host::take_ack(connection, busy_until_ns, cost_ns, now_ns) {
                 None => return Ok(()),
                 Some(dropped) => {
-                    self.census.acks_dropped += dropped * u64::from(flow.way.acks.is_some());
+                    self.census.acks_dropped += dropped * u64::from(flow.path.acks.is_some());
                 }
             }
         }
         if let Some(ack) = connection.acks.take_arrived(now_ns) {
-            self.census.acks_received += u64::from(flow.way.acks.is_some());
+            self.census.acks_received += u64::from(flow.path.acks.is_some());
             self.wire.acked(&mut self.hash, ack.ack);
             if let Some(acks) = &mut self.acks {
                 acks.push(connection.sender.ack_row(now_ns, flow.number));
@@ -44,7 +44,7 @@ impl<W: Wire> Simulation<'_, W> {
             if let (Some(packets), None) = (&mut self.packets, &flow.session) {
                 let bytes = (flow.segments, flow.packet_bytes, flow.last_packet_bytes);
                 let bytes = Payload::new(self.scenario.header_of(flow.scenario), bytes);
-                let row = PacketRow::of(&connection.sender, now_ns, flow.number, bytes);
+                let row = PacketRow::from_sender(&connection.sender, now_ns, flow.number, bytes);
                 packets.push(row.of_ack(&ack, bytes));
             }
             if let Some(capture) = taps::at(&mut self.capture, now_ns) {
@@ -64,7 +64,7 @@ impl<W: Wire> Simulation<'_, W> {
     pub(super) fn transmit(&mut self, element: usize, now_ns: u64) {
         loop {
             let before = (self.packets.as_ref()).and_then(|_| self.packet_row(element, now_ns));
-            let Phase::Open(connection) = &mut self.flows[element].phase else {
+            let ConnectionState::Open(connection) = &mut self.flows[element].state else {
                 return;
             };
             let Some(burst) = connection.sender.poll_transmit(now_ns) else {
@@ -94,11 +94,11 @@ impl<W: Wire> Simulation<'_, W> {
     #[cold]
     fn packet_row(&self, element: usize, now_ns: u64) -> Option<(PacketRow, Payload)> {
         let flow = &self.flows[element];
-        match (&flow.phase, &flow.session) {
-            (Phase::Open(connection), None) => {
+        match (&flow.state, &flow.session) {
+            (ConnectionState::Open(connection), None) => {
                 let bytes = (flow.segments, flow.packet_bytes, flow.last_packet_bytes);
                 let bytes = Payload::new(self.scenario.header_of(flow.scenario), bytes);
-                let row = PacketRow::of(&connection.sender, now_ns, flow.number, bytes);
+                let row = PacketRow::from_sender(&connection.sender, now_ns, flow.number, bytes);
                 Some((row, bytes))
             }
             _ => None,
@@ -111,7 +111,7 @@ impl<W: Wire> Simulation<'_, W> {
         if let Some(capture) = taps::at(&mut self.capture, now_ns) {
             capture.ack_leaves(now_ns, element, flow.control_field(), &ack);
         }
-        match flow.way.acks {
+        match flow.path.acks {
             None => flow.send_ack(now_ns, ack),
             Some(route) => {
                 self.census.acks_sent += 1;
@@ -148,7 +148,7 @@ impl<W: Wire> Simulation<'_, W> {
     #[inline(never)]
     pub(super) fn handle_timers(&mut self, element: usize, now_ns: u64) -> Result<bool, RunError> {
         let flow = &mut self.flows[element];
-        let Phase::Open(connection) = &mut flow.phase else {
+        let ConnectionState::Open(connection) = &mut flow.state else {
             self.connect(element, now_ns)?;
             return Ok(false);
         };
@@ -178,7 +178,7 @@ impl<W: Wire> Simulation<'_, W> {
         if !ack_comes && sender.poll_timeout() <= now_ns {
             sender.handle_timeout(now_ns);
             if sender.take_window_probe() {
-                let route = flow.way.data;
+                let route = flow.path.data;
                 W::send(self, element, now_ns, route, Header::WindowProbe);
             }
         }
@@ -191,7 +191,7 @@ impl<W: Wire> Simulation<'_, W> {
     pub(super) fn run_application(&mut self, element: usize, now_ns: u64) -> bool {
         let flow = &mut self.flows[element];
         let stopped = flow.application_ns <= now_ns && flow.run_application(self.scenario, now_ns);
-        if let (Phase::Open(connection), true) = (&flow.phase, stopped) {
+        if let (ConnectionState::Open(connection), true) = (&flow.state, stopped) {
             if connection.sender.is_complete() {
                 self.record_events(element, now_ns);
             }
@@ -210,7 +210,7 @@ impl<W: Wire> Simulation<'_, W> {
     #[cold]
     fn push_one(&mut self, element: usize, now_ns: u64) {
         let before = (self.packets.as_ref()).and_then(|_| self.packet_row(element, now_ns));
-        let Phase::Open(connection) = &mut self.flows[element].phase else {
+        let ConnectionState::Open(connection) = &mut self.flows[element].state else {
             return;
         };
         match connection.sender.push_one() {
@@ -221,7 +221,7 @@ impl<W: Wire> Simulation<'_, W> {
 
     /// What the application has written waits.
     fn write_on(&mut self, element: usize) {
-        if let Phase::Open(connection) = &mut self.flows[element].phase {
+        if let ConnectionState::Open(connection) = &mut self.flows[element].state {
             connection.sender.write_on();
         }
     }
@@ -230,9 +230,9 @@ impl<W: Wire> Simulation<'_, W> {
     /// way back.
     pub(super) fn connect(&mut self, element: usize, now_ns: u64) -> Result<(), RunError> {
         let flow = &mut self.flows[element];
-        let (way, field) = (flow.way, flow.control_field());
+        let (path, field) = (flow.path, flow.control_field());
         let retry_ns = flow.syn_again_ns(self.scenario.hz, now_ns);
-        let Phase::Connecting(connecting) = &mut flow.phase else {
+        let ConnectionState::Connecting(connecting) = &mut flow.state else {
             self.run_guest(element, now_ns);
             return Ok(());
         };
@@ -245,10 +245,10 @@ impl<W: Wire> Simulation<'_, W> {
                     let ecn = (connecting.ecn, field);
                     capture.syn_leaves(now_ns, element, connection, ecn, answered);
                 }
-                W::send(self, element, now_ns, way.data, Header::Syn { answered });
+                W::send(self, element, now_ns, path.data, Header::Syn { answered });
             }
             Due::SynAck => {
-                let Some(route) = way.acks else {
+                let Some(route) = path.acks else {
                     return Ok(());
                 };
                 if let Some(capture) = taps::at(&mut self.capture, now_ns) {
@@ -262,7 +262,7 @@ impl<W: Wire> Simulation<'_, W> {
                     capture.syn_ack_arrives(now_ns, element, field);
                     capture.established_leaves(now_ns, element, flow.control_field());
                 }
-                W::send(self, element, now_ns, way.data, Header::Established);
+                W::send(self, element, now_ns, path.data, Header::Established);
                 self.record_event(element, now_ns, EventKind::Established, None);
                 self.run_application(element, now_ns);
                 self.fault(element, now_ns)?;
@@ -275,7 +275,7 @@ impl<W: Wire> Simulation<'_, W> {
     /// Ends the run if the algorithm has set an impossible window.
     #[cold]
     pub(super) fn fault(&self, element: usize, now_ns: u64) -> Result<(), RunError> {
-        let Phase::Open(connection) = &self.flows[element].phase else {
+        let ConnectionState::Open(connection) = &self.flows[element].state else {
             return Ok(());
         };
         let Some((field, value, most)) = connection.sender.fault() else {
@@ -299,7 +299,7 @@ impl<W: Wire> Simulation<'_, W> {
     #[cold]
     pub(super) fn record_events(&mut self, element: usize, now_ns: u64) {
         let flow = &mut self.flows[element];
-        let Phase::Open(connection) = &mut flow.phase else {
+        let ConnectionState::Open(connection) = &mut flow.state else {
             return;
         };
         let events = connection.sender.take_events();
@@ -328,11 +328,11 @@ impl<W: Wire> Simulation<'_, W> {
     pub(super) fn end_transfer(&mut self, element: usize, now_ns: u64) {
         let flow = &mut self.flows[element];
         let transfer = flow.transfer(self.scenario, now_ns);
-        if let (Phase::Open(connection), Some(session), Some(transfer)) =
-            (&flow.phase, &mut flow.session, transfer)
+        if let (ConnectionState::Open(connection), Some(session), Some(transfer)) =
+            (&flow.state, &mut flow.session, transfer)
         {
             session.complete(&transfer, &connection.sender);
-            self.census.add(connection, flow.way);
+            self.census.add(connection, flow.path);
             self.result.transfers.push(transfer);
         }
         flow.prepare(self.scenario, now_ns);
@@ -347,7 +347,7 @@ impl<W: Wire> Simulation<'_, W> {
     ) {
         let flow = &mut self.flows[element];
         flow.counts.add(kind);
-        let Phase::Open(connection) = &flow.phase else {
+        let ConnectionState::Open(connection) = &flow.state else {
             return;
         };
         if flow.session.is_some() {

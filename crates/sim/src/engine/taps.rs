@@ -1,6 +1,6 @@
 //! What the hosts' interfaces see, for [`Capture`].
 
-use crate::capture::{At, Capture, Data};
+use crate::capture::{Capture, Data, Side};
 use crate::flow::Flow;
 use crate::header::Header;
 use crate::tcp::Transmit;
@@ -28,7 +28,7 @@ pub(super) fn sent(
     if let Some(capture) = at(capture, now_ns) {
         for segment in burst.range() {
             let data = Data::new(segment, now_ns, burst);
-            capture.see_data(now_ns, (element, At::Sender), data);
+            capture.see_data(now_ns, (element, Side::Sender), data);
         }
     }
 }
@@ -42,7 +42,7 @@ pub(super) fn receive(
     data: Data,
 ) {
     // ACKs of timers that are due before it come first, but the file is in order of time.
-    capture.see_data(at_ns, (element, At::Receiver), data);
+    capture.see_data(at_ns, (element, Side::Receiver), data);
     let field = flow.control_field();
     let Data {
         segment,
@@ -68,7 +68,7 @@ pub(super) fn control(
         Header::Syn { answered } => {
             capture.syn_arrives(at_ns, element, field, answered);
             // Where ACKs pass queues, the answer is an event of its own.
-            if answered && flow.way.acks.is_none() {
+            if answered && flow.path.acks.is_none() {
                 capture.syn_ack_leaves(at_ns, element, flow.control_field());
             }
         }

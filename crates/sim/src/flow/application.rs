@@ -1,18 +1,18 @@
 //! What the application of a flow does, and when.
 
-use super::{Flow, Phase};
-use crate::phases::Phases;
+use super::{ConnectionState, Flow};
 use crate::scenario::Scenario;
 use crate::tcp::{Push, Sender, ENDLESS};
+use crate::write_schedule::WriteSchedule;
 use ackclock_net::schedule::NEVER;
 
 impl Flow<'_> {
     /// The flow is connected.
     pub(super) fn begin_to_write(&mut self, sender: &mut Sender, now_ns: u64) {
-        if let Some(phases) = Phases::begin(self.scenario, now_ns) {
+        if let Some(schedule) = WriteSchedule::begin(self.scenario, now_ns) {
             sender.write_nothing();
-            self.application_ns = self.application_ns.min(phases.next_ns());
-            self.application = Some(Box::new(phases));
+            self.application_ns = self.application_ns.min(schedule.next_ns());
+            self.application = Some(Box::new(schedule));
         }
     }
 
@@ -20,7 +20,7 @@ impl Flow<'_> {
     #[cold]
     pub(crate) fn run_application(&mut self, scenario: &Scenario, now_ns: u64) -> bool {
         let stop_ns = self.scenario.stop_ns.unwrap_or(NEVER);
-        let Phase::Open(connection) = &mut self.phase else {
+        let ConnectionState::Open(connection) = &mut self.state else {
             return false;
         };
         if stop_ns <= now_ns {
@@ -28,33 +28,33 @@ impl Flow<'_> {
             (self.application, self.application_ns) = (None, NEVER);
             return true;
         }
-        let Some(phases) = &mut self.application else {
+        let Some(schedule) = &mut self.application else {
             return false;
         };
-        if let Some(phase) = phases.write(now_ns) {
+        if let Some(phase) = schedule.write(now_ns) {
             let mss = u64::from(scenario.mss_of(self.scenario));
             let segments = (phase.size_bytes).map_or(ENDLESS, |bytes| bytes.div_ceil(mss));
-            (connection.sender).write(now_ns, segments, phases.asks());
+            (connection.sender).write(now_ns, segments, schedule.asks());
         }
-        self.application_ns = phases.next_ns().min(stop_ns);
+        self.application_ns = schedule.next_ns().min(stop_ns);
         false
     }
 
     /// All is acknowledged. Returns whether the application goes on.
     #[cold]
     pub(crate) fn is_answered(&mut self, now_ns: u64) -> bool {
-        let Some(phases) = &mut self.application else {
+        let Some(schedule) = &mut self.application else {
             return false;
         };
-        let ends = phases.ends();
-        phases.answered(now_ns);
-        self.application_ns = (phases.next_ns()).min(self.scenario.stop_ns.unwrap_or(NEVER));
+        let ends = schedule.ends();
+        schedule.answered(now_ns);
+        self.application_ns = (schedule.next_ns()).min(self.scenario.stop_ns.unwrap_or(NEVER));
         !ends
     }
 
     /// The application fills one more packet. Returns what may leave then; `None`: it waits.
     pub(crate) fn write_packet(&mut self) -> Option<Option<Push>> {
         self.application.as_ref()?;
-        self.phase.open()?.sender.write_packet()
+        self.state.open()?.sender.write_packet()
     }
 }

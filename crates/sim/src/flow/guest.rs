@@ -1,6 +1,6 @@
 //! A flow that is a QUIC stack's.
 
-use super::{Flow, Phase};
+use super::{ConnectionState, Flow};
 use crate::guest::{Datagram, End, Settings, State};
 use crate::record::SampleRow;
 use crate::scenario::{EcnMode, Scenario};
@@ -10,12 +10,12 @@ use ackclock_net::queue::{Cause, Ecn};
 
 impl Flow<'_> {
     /// Opens the connection, which it is time for, if it is not open.
-    pub(crate) fn begin_visit(&mut self, scenario: &Scenario, now_ns: u64) {
-        let Phase::Guest(visit) = &mut self.phase else {
+    pub(crate) fn begin_guest(&mut self, scenario: &Scenario, now_ns: u64) {
+        let ConnectionState::Guest(guest) = &mut self.state else {
             return;
         };
         let stack = (self.scenario.stack).and_then(|stack| udp::find(stack.name()));
-        let (false, Some(stack)) = (visit.has_begun(), stack) else {
+        let (false, Some(stack)) = (guest.has_begun(), stack) else {
             return;
         };
         let settings = Settings {
@@ -24,7 +24,7 @@ impl Flow<'_> {
             datagram_bytes: scenario.datagram_bytes(),
             flow: self.scenario.clone(),
         };
-        visit.begin((stack.open)(&settings));
+        guest.begin((stack.open)(&settings));
     }
 
     /// A datagram as the flow sends it: the field for ECN is only what the flow uses.
@@ -42,8 +42,8 @@ impl Flow<'_> {
             End::Receiver => at_ns + self.forth_ns,
             End::Sender => self.back.arrives_ns(at_ns),
         };
-        if let Phase::Guest(visit) = &mut self.phase {
-            visit.expect(to, arrives_ns, datagram);
+        if let ConnectionState::Guest(guest) = &mut self.state {
+            guest.expect(to, arrives_ns, datagram);
         }
     }
 
@@ -55,7 +55,7 @@ impl Flow<'_> {
     }
 
     /// The row of a sample of a QUIC stack.
-    pub(super) fn visit_sample(
+    pub(super) fn guest_sample(
         &self,
         scenario: &Scenario,
         state: &State,

@@ -1,6 +1,6 @@
 //! Both ends of a connection, as the scenario sets them up.
 
-use super::{Connection, Flow, Phase};
+use super::{Connection, ConnectionState, Flow};
 use crate::scenario::{self, EcnMode, Hides, Scenario};
 use crate::tcp::profile::{Reads, Switches};
 use crate::tcp::{FlowLimits, Handshake, Receiver, Sender};
@@ -45,7 +45,7 @@ impl Flow<'_> {
     /// When a SYN that leaves now is sent again, unless it is answered. The wait doubles each time, in
     /// Linux 6 from the sixth SYN on (`tcp_syn_linear_timeouts`), where it also counts jiffies.
     pub(crate) fn syn_again_ns(&self, hz: u32, now_ns: u64) -> u64 {
-        let Phase::Connecting(connecting) = &self.phase else {
+        let ConnectionState::Connecting(connecting) = &self.state else {
             return NEVER;
         };
         let doublings = connecting
@@ -108,14 +108,14 @@ impl Flow<'_> {
     /// The ECN field of the packets without new data that the hosts send now. Linux allows marks on
     /// them only if the algorithm needs ECN, or after a handshake for accurate ECN (`tcp_ecn_send`).
     pub(crate) fn control_field(&self) -> Ecn {
-        let allowed = match &self.phase {
-            Phase::Connecting(connecting) => {
+        let allowed = match &self.state {
+            ConnectionState::Connecting(connecting) => {
                 let algorithm = self.configured.algorithm();
                 let needs = algorithm.needs_ecn() || algorithm.needs_accurate_ecn();
                 connecting.ecn != EcnMode::Off && needs
             }
-            Phase::Guest(_) => false, // each datagram has its own
-            Phase::Open(Connection { receiver, .. }) => {
+            ConnectionState::Guest(_) => false, // each datagram has its own
+            ConnectionState::Open(Connection { receiver, .. }) => {
                 receiver.uses_accurate_ecn() || (receiver.uses_ecn() && self.needs_ecn())
             }
         };

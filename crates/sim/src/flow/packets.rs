@@ -1,6 +1,6 @@
 //! The packets of a flow behind its links: data reaches the receiver, ACKs go back.
 
-use super::{Flow, Phase};
+use super::{ConnectionState, Flow};
 use crate::census::TraceHash;
 use crate::header::Header;
 use crate::scenario::EcnMode;
@@ -66,7 +66,7 @@ impl Flow<'_> {
     /// A packet of so many segments was dropped in the queue of its host's interface.
     #[cold]
     pub(crate) fn dropped_at_host(&mut self, segments: u16) {
-        if let Phase::Open(connection) = &mut self.phase {
+        if let ConnectionState::Open(connection) = &mut self.state {
             connection.sender.dropped(segments.into());
         }
     }
@@ -74,7 +74,7 @@ impl Flow<'_> {
     /// A data packet has left its host's interface.
     #[cold]
     pub(crate) fn has_left(&mut self, now_ns: u64) {
-        if let Phase::Open(connection) = &mut self.phase {
+        if let ConnectionState::Open(connection) = &mut self.state {
             connection.sender.left(now_ns);
         }
     }
@@ -89,21 +89,21 @@ impl Flow<'_> {
     pub(crate) fn control_left(&mut self, header: &Header, departs_ns: Option<u64>) {
         let back_ns = self.back.delay_ns();
         let arrives_ns = departs_ns.map(|departs_ns| departs_ns + self.forth_ns);
-        match (&mut self.phase, header) {
-            (Phase::Connecting(connecting), Header::Syn { answered: true }) => {
-                connecting.syn_left(arrives_ns, self.way.acks.is_none().then_some(back_ns));
+        match (&mut self.state, header) {
+            (ConnectionState::Connecting(connecting), Header::Syn { answered: true }) => {
+                connecting.syn_left(arrives_ns, self.path.acks.is_none().then_some(back_ns));
             }
-            (Phase::Connecting(connecting), Header::SynAck) => {
+            (ConnectionState::Connecting(connecting), Header::SynAck) => {
                 connecting.syn_ack_left(departs_ns.map(|departs_ns| departs_ns + back_ns));
             }
-            (Phase::Open(connection), Header::Established) => {
+            (ConnectionState::Open(connection), Header::Established) => {
                 if let Some(at_ns) = arrives_ns {
                     connection.receiver.established(at_ns);
                 }
             }
-            (Phase::Open(connection), Header::WindowProbe) => {
+            (ConnectionState::Open(connection), Header::WindowProbe) => {
                 if let Some(at_ns) = arrives_ns {
-                    connection.receiver.hear_probe(at_ns);
+                    connection.receiver.on_window_probe(at_ns);
                 }
             }
             _ => (),
@@ -119,7 +119,7 @@ impl Flow<'_> {
         segment: u64,
         burst: Transmit,
     ) {
-        let Phase::Open(connection) = &mut self.phase else {
+        let ConnectionState::Open(connection) = &mut self.state else {
             return;
         };
         let receiver = &mut connection.receiver;
@@ -144,15 +144,15 @@ impl Flow<'_> {
         burst: Transmit,
     ) -> bool {
         let last = segment + 1 == self.segments;
-        match &mut self.phase {
-            Phase::Open(connection)
+        match &mut self.state {
+            ConnectionState::Open(connection)
                 if !last && connection.receiver.is_ordinary(at_ns, segment, sent_ns) =>
             {
                 let pushed = self.kernel.pushes_bursts && burst.pushes(segment);
                 if let Some(ack) = connection.receiver.handle_ordinary(sent_ns, pushed) {
                     self.queue_ack(at_ns, ack);
                 }
-                self.way.acks.is_none()
+                self.path.acks.is_none()
             }
             _ => {
                 self.receive_any(at_ns, sent_ns, segment, burst);
@@ -177,14 +177,14 @@ impl Flow<'_> {
         burst: Transmit,
         mut leaves: impl FnMut(u64, &Ack),
     ) {
-        let one_way = self.way.acks.is_none();
+        let one_way = self.path.acks.is_none();
         let mut answer = |flow: &mut Self, at_ns, ack| {
             if one_way {
                 leaves(at_ns, &ack);
             }
             flow.queue_ack(at_ns, ack);
         };
-        while let Phase::Open(connection) = &mut self.phase {
+        while let ConnectionState::Open(connection) = &mut self.state {
             let timeout_ns = connection.receiver.poll_timeout();
             // At equal times the timer goes first: it is a softirq (TIMER, HRTIMER) of the pass in which
             // the packet leaves its queue (NET_TX). The receiver hears of it in the next (NET_RX).
@@ -196,7 +196,7 @@ impl Flow<'_> {
                 answer(self, timeout_ns, ack);
             }
         }
-        let Phase::Open(connection) = &mut self.phase else {
+        let ConnectionState::Open(connection) = &mut self.state else {
             return;
         };
         let receiver = &mut connection.receiver;
@@ -218,9 +218,9 @@ impl Flow<'_> {
     /// Queues an ACK that the receiver will send.
     #[inline(always)]
     pub(super) fn queue_ack(&mut self, at_ns: u64, ack: Ack) {
-        if self.way.acks.is_none() {
+        if self.path.acks.is_none() {
             self.send_ack(at_ns, ack);
-        } else if let Phase::Open(connection) = &mut self.phase {
+        } else if let ConnectionState::Open(connection) = &mut self.state {
             if let Some(acks) = &mut connection.pending_acks {
                 acks.push((at_ns, ack));
             }
@@ -232,7 +232,7 @@ impl Flow<'_> {
     #[inline(always)]
     pub(crate) fn send_ack(&mut self, at_ns: u64, ack: Ack) {
         let arrives_ns = self.back.arrives_ns(at_ns);
-        if let Phase::Open(connection) = &mut self.phase {
+        if let ConnectionState::Open(connection) = &mut self.state {
             connection.acks.push((arrives_ns, ack));
         }
     }

@@ -1,7 +1,7 @@
 //! What a flow or session has done, for the tables of a result.
 
-use super::{Flow, Phase};
-use crate::common::Progress;
+use super::{ConnectionState, Flow};
+use crate::common_interval::Progress;
 use crate::record::{FlowRow, SampleRow, SessionRow, State, TransferRow};
 use crate::scenario::{Hides, Scenario};
 use crate::session::Session;
@@ -34,10 +34,10 @@ impl Flow<'_> {
             retransmitted_packets: 0,
             state: State(0),
         };
-        if let Phase::Guest(visit) = &self.phase {
-            return self.visit_sample(scenario, &visit.state(), row);
+        if let ConnectionState::Guest(guest) = &self.state {
+            return self.guest_sample(scenario, &guest.state(), row);
         }
-        if let Phase::Open(connection) = &self.phase {
+        if let ConnectionState::Open(connection) = &self.state {
             let sender = &connection.sender;
             let tp = sender.tp();
             let (_, retransmitted_packets, lost_packets) = sender.totals();
@@ -62,14 +62,14 @@ impl Flow<'_> {
     /// are acknowledged, too, and do not count.
     pub(crate) fn progress(&self, scenario: &Scenario) -> Progress {
         let mut progress = Progress::default();
-        if let Phase::Open(connection) = &self.phase {
+        if let ConnectionState::Open(connection) = &self.state {
             let sender = &connection.sender;
             progress.sent = self.delivered_bytes(scenario, sender.nxt());
             progress.acked = self.delivered_bytes(scenario, sender.una());
         }
-        if let Phase::Guest(visit) = &self.phase {
+        if let ConnectionState::Guest(guest) = &self.state {
             // What is in flight is sent; some of it may be on its way anew.
-            let state = visit.state();
+            let state = guest.state();
             progress.sent = state.delivered_bytes + state.in_flight_bytes;
             progress.acked = state.delivered_bytes;
         }
@@ -111,14 +111,14 @@ impl Flow<'_> {
             receive_window_limited_us: 0,
             send_buffer_limited_us: 0,
         };
-        if let Phase::Guest(visit) = &self.phase {
-            let state = visit.state();
+        if let ConnectionState::Guest(guest) = &self.state {
+            let state = guest.state();
             row.sent_packets = state.sent_packets;
             row.retransmitted_packets = state.lost_packets;
             row.delivered_bytes = state.delivered_bytes;
             row.min_rtt_us = state.min_rtt_us.into();
         }
-        if let Phase::Open(connection) = &self.phase {
+        if let ConnectionState::Open(connection) = &self.state {
             let sender = &connection.sender;
             let (receive_window_ns, send_buffer_ns) = sender.limited_ns(scenario.duration_ns);
             (row.sent_packets, row.retransmitted_packets, _) = sender.totals();

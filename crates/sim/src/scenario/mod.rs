@@ -174,7 +174,7 @@ impl Scenario {
     /// When flow number `flow` (from 0) connects, nanoseconds: its start plus its random spread.
     pub fn connects_at_ns(&self, flow: usize) -> u64 {
         let each = &self.flows[flow];
-        let mut start = Stream::of(self.seed, Owner::Flow(flow as u32 + 1), Draw::Start);
+        let mut start = Stream::for_owner(self.seed, Owner::Flow(flow as u32 + 1), Draw::Start);
         each.start_ns + start.up_to(each.start_spread_ns)
     }
 
@@ -182,7 +182,7 @@ impl Scenario {
     /// of links: its RTT plus what it draws.
     pub fn drawn_rtt_ns(&self, flow: usize) -> u64 {
         let each = &self.flows[flow];
-        let mut random = Stream::of(self.seed, Owner::Flow(flow as u32 + 1), Draw::Rtt);
+        let mut random = Stream::for_owner(self.seed, Owner::Flow(flow as u32 + 1), Draw::Rtt);
         each.rtt_ns + random.exponential(each.rtt_exponential_ns)
     }
 

@@ -115,7 +115,7 @@ impl Scenario {
                 "where links or routes are given, write route and back instead",
             )?;
         }
-        let topology = Topology::of(self);
+        let topology = Topology::new(self);
         for (index, flow) in distinct(&self.flows) {
             self.validate_window(&format!("flow {}", index + 1), flow, &topology, index)?;
         }

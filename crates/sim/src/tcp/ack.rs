@@ -11,7 +11,7 @@ pub struct Ack {
     pub ack: u64,
     /// Timestamp echo (RFC 7323): when the acknowledged segment was sent, nanoseconds.
     pub echo_ns: u64,
-    pub(crate) more: More,
+    pub(crate) extras: AckExtras,
 }
 
 // Millions of them are on their way; with its time of arrival one takes half a cache line.
@@ -39,20 +39,20 @@ impl std::ops::Deref for Sacks {
 
 /// What most ACKs do not tell; `None`: nothing. Header prediction then may succeed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct More(pub(crate) Option<PooledBox<Told>>);
+pub(crate) struct AckExtras(pub(crate) Option<PooledBox<Extras>>);
 
 /// What ACKs of a gap tell takes 16 bytes: millions of them are on their way at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum Extras {
     /// SACK blocks that begin so far above the ACK and have so many segments; no marks.
-    Near([(i16, u16); SACKS_BESIDE_STAMPS], Flags),
-    Far(PooledBox<Far>),
+    Compact([(i16, u16); SACKS_BESIDE_STAMPS], Flags),
+    Full(PooledBox<Full>),
 }
 
-const _: () = assert!(size_of::<Told>() == 16);
+const _: () = assert!(size_of::<Extras>() == 16);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Far {
+pub(crate) struct Full {
     /// SACK blocks.
     pub(crate) sacks: [Range; MOST_SACKS],
     pub(crate) flags: Flags,
@@ -72,18 +72,18 @@ pub(crate) struct Flags {
     pub(crate) new_window: bool,
 }
 
-impl Told {
+impl Extras {
     fn flags(&self) -> Flags {
         match self {
-            Self::Near(_, flags) => *flags,
-            Self::Far(far) => far.flags,
+            Self::Compact(_, flags) => *flags,
+            Self::Full(far) => far.flags,
         }
     }
 
     fn flags_mut(&mut self) -> &mut Flags {
         match self {
-            Self::Near(_, flags) => flags,
-            Self::Far(far) => &mut far.flags,
+            Self::Compact(_, flags) => flags,
+            Self::Full(far) => &mut far.flags,
         }
     }
 }
@@ -101,20 +101,20 @@ impl Ack {
         Self {
             ack,
             echo_ns,
-            more: More(None),
+            extras: AckExtras(None),
         }
     }
 
-    fn told(&mut self) -> &mut Told {
-        let nothing = || PooledBox::new(Told::Near(Default::default(), Flags::default()));
-        (self.more.0).get_or_insert_with(nothing)
+    fn told(&mut self) -> &mut Extras {
+        let nothing = || PooledBox::new(Extras::Compact(Default::default(), Flags::default()));
+        (self.extras.0).get_or_insert_with(nothing)
     }
 
-    fn far(&mut self) -> &mut Far {
+    fn far(&mut self) -> &mut Full {
         let sacks = self.sacks().blocks;
         let told = self.told();
-        if let Told::Near(_, flags) = *told {
-            *told = Told::Far(PooledBox::new(Far {
+        if let Extras::Compact(_, flags) = *told {
+            *told = Extras::Full(PooledBox::new(Full {
                 sacks,
                 flags,
                 ce_packets: None,
@@ -123,8 +123,8 @@ impl Ack {
             }));
         }
         match told {
-            Told::Far(far) => far,
-            Told::Near(..) => unreachable!("it is far now"),
+            Extras::Full(far) => far,
+            Extras::Compact(..) => unreachable!("it is far now"),
         }
     }
 
@@ -146,7 +146,7 @@ impl Ack {
             return self;
         }
         match self.told() {
-            Told::Near(blocks, _) if all_near => *blocks = near,
+            Extras::Compact(blocks, _) if all_near => *blocks = near,
             _ => self.far().sacks = sacks.blocks,
         }
         let flags = self.told().flags_mut();
@@ -187,10 +187,10 @@ impl Ack {
     /// SACK blocks (RFC 2018), the most recent first.
     #[inline]
     pub fn sacks(&self) -> Sacks {
-        let (blocks, len) = match self.more.0.as_deref() {
+        let (blocks, len) = match self.extras.0.as_deref() {
             None => return Sacks::default(),
-            Some(Told::Far(far)) => (far.sacks, far.flags.sacks),
-            Some(Told::Near(sacks, flags)) => {
+            Some(Extras::Full(far)) => (far.sacks, far.flags.sacks),
+            Some(Extras::Compact(sacks, flags)) => {
                 let range = |(above, segments): (i16, u16)| {
                     let start = self.ack.wrapping_add_signed(above.into());
                     (start, start + u64::from(segments))
@@ -203,7 +203,7 @@ impl Ack {
     }
 
     pub(crate) fn flags(&self) -> Flags {
-        (self.more.0.as_ref()).map_or_else(Flags::default, |told| told.flags())
+        (self.extras.0.as_ref()).map_or_else(Flags::default, |told| told.flags())
     }
 
     /// Whether it has SACK blocks.
@@ -215,7 +215,7 @@ impl Ack {
     /// Asks for what it tells beside the acknowledgement.
     #[inline(always)]
     pub(crate) fn prefetch(&self) {
-        if let Some(told) = &self.more.0 {
+        if let Some(told) = &self.extras.0 {
             prefetch(&**told);
         }
     }
@@ -234,42 +234,42 @@ impl Ack {
     /// The count of marked packets, if the ACK tells of marks; 0 without accurate ECN.
     #[inline]
     pub fn ece(&self) -> Option<u32> {
-        match self.more.0.as_deref()? {
-            Told::Far(far) => far.ce_packets,
-            Told::Near(..) => None,
+        match self.extras.0.as_deref()? {
+            Extras::Full(far) => far.ce_packets,
+            Extras::Compact(..) => None,
         }
     }
 
     /// When it left, if it tells.
     pub(crate) fn left_ns(&self) -> Option<u64> {
-        match self.more.0.as_deref()? {
-            Told::Far(far) => far.left_ns.map(NonZeroU64::get),
-            Told::Near(..) => None,
+        match self.extras.0.as_deref()? {
+            Extras::Full(far) => far.left_ns.map(NonZeroU64::get),
+            Extras::Compact(..) => None,
         }
     }
 
     /// The receive window in bytes, if it changes.
     #[inline]
     pub(crate) fn window_bytes(&self) -> Option<u64> {
-        match self.more.0.as_deref()? {
-            Told::Far(far) => far.window_bytes.map(u64::from),
-            Told::Near(..) => None,
+        match self.extras.0.as_deref()? {
+            Extras::Full(far) => far.window_bytes.map(u64::from),
+            Extras::Compact(..) => None,
         }
     }
 
     /// Whether it has nothing but the acknowledgement.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
-        self.more.0.is_none()
+        self.extras.0.is_none()
     }
 
     /// Whether Linux's header prediction fails because of what it has (`FLAG_SLOWPATH`), beside
     /// timestamps.
     pub(crate) fn is_slow(&self) -> bool {
-        match self.more.0.as_deref() {
+        match self.extras.0.as_deref() {
             None => false,
-            Some(Told::Near(..)) => true,
-            Some(Told::Far(far)) => far.flags != Flags::default() || far.ce_packets.is_some(),
+            Some(Extras::Compact(..)) => true,
+            Some(Extras::Full(far)) => far.flags != Flags::default() || far.ce_packets.is_some(),
         }
     }
 }
@@ -280,7 +280,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever is told, near or far, with marks or without, is heard.
+        /// Whatever is told, compact or full, with marks or without, is heard.
         #[test]
         fn an_ack_tells_what_it_was_given(
             blocks in proptest::collection::vec((-70_000_i64..70_000, 1_u64..70_000), 0..=MOST_SACKS),

@@ -144,7 +144,7 @@ mod tests {
     const ROOM: u64 = 1 << 40;
 
     fn bursts(profile: Profile, tso: bool, pacing: bool) -> Bursts {
-        Kernel::of(profile).bursts(tso, pacing)
+        Kernel::for_profile(profile).bursts(tso, pacing)
     }
 
     #[test]

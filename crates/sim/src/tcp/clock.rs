@@ -149,7 +149,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn clock(profile: Profile, hz: u32) -> Clock {
-        let mut clock = Kernel::of(profile).clock(hz, 0);
+        let mut clock = Kernel::for_profile(profile).clock(hz, 0);
         clock.advance(276 * MS + 600_000);
         clock
     }
@@ -181,7 +181,7 @@ mod tests {
             [0, 1, 1, 2]
         );
         for hz in [24, 64, 100, 250, 300, 1_000, 10_000] {
-            let kernel = Kernel::of(Profile::Linux6);
+            let kernel = Kernel::for_profile(Profile::Linux6);
             let (clock, tick_us) = (kernel.clock(hz, 0), 1_000_000 / u64::from(hz));
             for ticks in [0, 1, 2, 7, 200, 120_000, 16_000_003] {
                 for us in (ticks * tick_us).saturating_sub(2)..=ticks * tick_us + 2 {

@@ -6,7 +6,7 @@
 //! of each packet whether it has a mark (`CA_EVENT_ECN_*`), and says what ACKs echo. This file
 //! writes the few fields of the receiver's socket that such an algorithm reads.
 //!
-//! How to drive the echo: call [`hear`](Echo::hear) for each data packet, then
+//! How to drive the echo: call [`take_marks`](Echo::take_marks) for each data packet, then
 //! [`check_ce`](Echo::check_ce) for each packet that is new. [`tell`](Echo::tell) gives what an ACK
 //! says.
 //!
@@ -131,10 +131,10 @@ impl Echo {
         }
     }
 
-    /// Hears the marks of a packet. Returns whether an ACK must leave now. After CWR it must
+    /// Takes the marks of a packet. Returns whether an ACK must leave now. After CWR it must
     /// (`tcp_ecn_accept_cwr`): the sender's window may be as small as this packet. `old`: ACKs covered
     /// the packet before it came; such a packet is no longer acceptable, and not counted.
-    pub(super) fn hear(&mut self, marks: Marks, old: bool) -> bool {
+    pub(super) fn take_marks(&mut self, marks: Marks, old: bool) -> bool {
         if let Some(counter) = &mut self.counter {
             return !old && counter.count(marks.field);
         }
@@ -205,7 +205,7 @@ mod tests {
 
     /// What a packet with these marks makes the echo order, if it is the segment below `rcv_nxt`.
     fn arrives(echo: &mut Echo, field: Ecn, cwr: bool, rcv_nxt: u64, pending: u8) -> Orders {
-        let now = echo.hear(Marks { field, cwr }, false);
+        let now = echo.take_marks(Marks { field, cwr }, false);
         let mut orders = echo.check_ce(Arrival {
             now_ns: 1_000_000,
             jiffies: 1,

@@ -5,8 +5,8 @@
 //! How to drive it: ask [`available`](Limits::available) before new data is sent, and call
 //! [`note`](Limits::note) when nothing more can be sent.
 
+use super::advertised_window::GROWTH_SEGMENTS;
 use super::host::Host;
-use super::offered::GROWTH_SEGMENTS;
 use super::scoreboard::Scoreboard;
 
 /// Limits of a flow besides cwnd, in segments.
@@ -36,7 +36,7 @@ pub(super) struct Limits {
     /// What the application has offered so far ends there with PSH; `u64::MAX`: it says itself where.
     offered: u64,
     /// When this is acknowledged, there is something to tell: all, or the answer to a request.
-    milestone: u64,
+    reports_at: u64,
     /// How much the application has written so far, segments.
     written: u64,
     /// The receive window until the first ACK: the handshake shows no scaled one.
@@ -46,7 +46,7 @@ pub(super) struct Limits {
     /// The end of the first ACK's window, once it has come. A window never ends before it.
     first_edge: u64,
     /// The application says when it writes.
-    tells_writes: bool,
+    has_explicit_writes: bool,
     /// The application fills a send buffer of its own size again, after each ACK.
     refills: bool,
     /// Whether the algorithm makes the send buffer grow.
@@ -83,10 +83,10 @@ impl Limits {
             },
             first_edge: 0,
             total: flow.segments,
-            milestone: flow.segments,
+            reports_at: flow.segments,
             offered: flow.segments,
             written: 0,
-            tells_writes: false,
+            has_explicit_writes: false,
             refills: flow.send_buffer != u64::MAX,
             autotunes: false,
             are_none: false,
@@ -105,7 +105,7 @@ impl Limits {
     }
 
     /// An ACK tells a window that ends there. It never ends before an earlier one.
-    pub(super) fn hear_edge(&mut self, edge: u64) {
+    pub(super) fn advertise_edge(&mut self, edge: u64) {
         self.flow.receive_window = 0;
         self.first_edge = self.first_edge.max(edge);
     }
@@ -118,8 +118,8 @@ impl Limits {
 
     /// When this is acknowledged, there is something to tell.
     #[inline]
-    pub(super) fn milestone(&self) -> u64 {
-        self.milestone
+    pub(super) fn reports_at(&self) -> u64 {
+        self.reports_at
     }
 
     /// Where the data ends that the application has so far: there is a PSH.
@@ -128,10 +128,10 @@ impl Limits {
         self.offered
     }
 
-    /// The application has nothing yet. `tells_writes`: it says itself when it writes, and where PSH is.
-    pub(super) fn offer_none(&mut self, tells_writes: bool) {
-        (self.are_none, self.tells_writes) = (false, tells_writes);
-        self.refills &= !tells_writes;
+    /// The application has nothing yet. `has_explicit_writes`: it says itself when it writes, and where PSH is.
+    pub(super) fn begin_without_data(&mut self, has_explicit_writes: bool) {
+        (self.are_none, self.has_explicit_writes) = (false, has_explicit_writes);
+        self.refills &= !has_explicit_writes;
         (self.flow.segments, self.offered) = (0, u64::MAX);
     }
 
@@ -141,29 +141,29 @@ impl Limits {
             Self::NONE => self.total,
             _ => self.total.min(self.flow.segments + segments),
         };
-        if !self.tells_writes {
+        if !self.has_explicit_writes {
             self.offered = self.flow.segments;
         }
     }
 
     /// What the application has so far is to be acknowledged before it has more.
-    pub(super) fn await_answer(&mut self) {
-        self.milestone = self.flow.segments;
+    pub(super) fn report_when_acked(&mut self) {
+        self.reports_at = self.flow.segments;
     }
 
     /// The application goes on whether that is acknowledged or not.
-    pub(super) fn await_nothing(&mut self) {
-        self.milestone = self.total;
+    pub(super) fn report_at_end(&mut self) {
+        self.reports_at = self.total;
     }
 
     /// Whether the application says itself when it writes.
     #[inline]
-    pub(super) fn tells_writes(&self) -> bool {
-        self.tells_writes
+    pub(super) fn has_explicit_writes(&self) -> bool {
+        self.has_explicit_writes
     }
 
     /// Whether an ACK has come.
-    pub(super) fn has_heard(&self) -> bool {
+    pub(super) fn has_ack(&self) -> bool {
         self.first_edge > 0
     }
 
@@ -172,7 +172,7 @@ impl Limits {
         self.are_none = false;
         self.flow.segments = self.flow.segments.min(nxt);
         (self.total, self.offered) = (self.flow.segments, self.flow.segments);
-        self.milestone = self.total;
+        self.reports_at = self.total;
     }
 
     /// Whether an ACK first lets leave what the application has written, and then the application
@@ -199,7 +199,7 @@ impl Limits {
         let dry = board.nxt() >= self.written && end > self.written;
         self.written = end;
         self.are_none = self.is_unlimited();
-        dry && !self.tells_writes
+        dry && !self.has_explicit_writes
     }
 
     fn is_unlimited(&self) -> bool {
@@ -256,7 +256,7 @@ impl Limits {
 
     /// The ACK that has come may be the first.
     #[inline]
-    pub(super) fn hear(&mut self, board: &Scoreboard) {
+    pub(super) fn note_first_ack(&mut self, board: &Scoreboard) {
         if self.first_edge == 0 && board.una() > 0 {
             let window = self.flow.receive_window.saturating_add(self.growth.into());
             self.first_edge = board.una().saturating_add(window);
@@ -387,7 +387,7 @@ mod tests {
         board.send(host.counts(), S, 10, false);
         for (una, room) in [(1, 3), (2, 3), (3, 3), (4, 4)] {
             board.acknowledge_clean(host.counts(), una);
-            limits.hear(&board);
+            limits.note_first_ack(&board);
             assert_eq!(limits.room(&board), room, "{una}");
         }
     }
@@ -404,11 +404,11 @@ mod tests {
         let mut board = Scoreboard::new();
         let mut host = reno(Profile::Linux6, 1_000);
         limits.write(&board);
-        limits.hear(&board);
+        limits.note_first_ack(&board);
         assert_eq!((limits.room(&board), limits.are_none()), (8, false));
         board.send(host.counts(), S, 8, false);
         board.acknowledge_clean(host.counts(), 1);
-        limits.hear(&board);
+        limits.note_first_ack(&board);
         assert!(limits.are_none());
     }
 }

@@ -45,7 +45,7 @@
 //! use std::collections::VecDeque;
 //!
 //! const MS: u64 = 1_000_000;
-//! let (kernel, switches) = (Kernel::of(Profile::Linux6), Switches::usual(Profile::Linux6));
+//! let (kernel, switches) = (Kernel::for_profile(Profile::Linux6), Switches::usual(Profile::Linux6));
 //! let cubic = Algorithm::configure("cubic")?;
 //! let cc = CongestionControl::new(&cubic, HostConfig { hz: 1000, ..HostConfig::default() });
 //! let limits = FlowLimits { segments: 1000, receive_window: u64::MAX, send_buffer: u64::MAX };
@@ -89,6 +89,7 @@
 //! Facts about Linux are in `docs/tcp-endpoint.md`.
 
 mod ack;
+mod advertised_window;
 mod bursts;
 mod clock;
 mod constants;
@@ -99,7 +100,6 @@ mod host;
 mod input;
 mod limits;
 mod loss;
-mod offered;
 mod output;
 mod pacing;
 pub mod profile;
@@ -124,7 +124,7 @@ mod writes;
 mod written;
 
 pub use ack::Ack;
-pub(crate) use ack::{Far, Flags, Told, MOST_SACKS};
+pub(crate) use ack::{Extras, Flags, Full, MOST_SACKS};
 pub use clock::Clock;
 pub use ecn::Marks;
 pub use limits::FlowLimits;

@@ -155,7 +155,7 @@ impl Sender {
         &mut self,
     ) -> Option<Transmit> {
         if !self.limits.are_none() {
-            self.hear_and_write();
+            self.note_ack_and_write();
         }
         let in_flight = match PREDICTED {
             true => self.tp().packets_out,
@@ -236,8 +236,8 @@ impl Sender {
     /// The ACK that has come may be the first. The application writes, unless it first lets leave what is
     /// written.
     #[inline(never)]
-    fn hear_and_write(&mut self) {
-        self.limits.hear(&self.board);
+    fn note_ack_and_write(&mut self) {
+        self.limits.note_first_ack(&self.board);
         if !self.limits.refills() {
             self.fill_buffer();
         }

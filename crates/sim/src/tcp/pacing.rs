@@ -125,7 +125,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn pacer(profile: Profile, pacing: bool) -> Pacer {
-        Pacer::new(Kernel::of(profile).keeps_pacing_rate || pacing)
+        Pacer::new(Kernel::for_profile(profile).keeps_pacing_rate || pacing)
     }
 
     /// Twice the window per srtt in slow start, 1.2 windows after; 2.6 has no rate unless it paces.

@@ -109,7 +109,7 @@ pub enum Reads {
 
 impl Kernel {
     /// The kernel of a profile.
-    pub const fn of(profile: Profile) -> Self {
+    pub const fn for_profile(profile: Profile) -> Self {
         match profile {
             Profile::Linux6 => Self {
                 era: Era::Linux6,
@@ -134,19 +134,19 @@ impl Kernel {
             },
             Profile::Linux7 => Self {
                 sack_compression: Some(Compression::Linux7),
-                ..Self::of(Profile::Linux6)
+                ..Self::for_profile(Profile::Linux6)
             },
             Profile::Linux2_6_18 => Self {
                 reduction: Reduction::RateHalving(RateHalving { each_ack: true }),
                 sack_frto: false,
-                ..Self::of(Profile::Linux2_6_25)
+                ..Self::for_profile(Profile::Linux2_6_25)
             },
             Profile::Linux2_6_32 => Self {
                 validates: Validates::EachAck {
                     up_to_a_burst: true,
                 },
                 offload: Bursts::SavedTwoTicks,
-                ..Self::of(Profile::Linux2_6_25)
+                ..Self::for_profile(Profile::Linux2_6_25)
             },
             Profile::Linux2_6_25 => Self {
                 era: Era::Linux2_6,
@@ -177,11 +177,11 @@ impl Kernel {
     /// The same, kept once for all flows.
     pub const fn shared(profile: Profile) -> &'static Self {
         match profile {
-            Profile::Linux6 => const { &Self::of(Profile::Linux6) },
-            Profile::Linux7 => const { &Self::of(Profile::Linux7) },
-            Profile::Linux2_6_18 => const { &Self::of(Profile::Linux2_6_18) },
-            Profile::Linux2_6_25 => const { &Self::of(Profile::Linux2_6_25) },
-            Profile::Linux2_6_32 => const { &Self::of(Profile::Linux2_6_32) },
+            Profile::Linux6 => const { &Self::for_profile(Profile::Linux6) },
+            Profile::Linux7 => const { &Self::for_profile(Profile::Linux7) },
+            Profile::Linux2_6_18 => const { &Self::for_profile(Profile::Linux2_6_18) },
+            Profile::Linux2_6_25 => const { &Self::for_profile(Profile::Linux2_6_25) },
+            Profile::Linux2_6_32 => const { &Self::for_profile(Profile::Linux2_6_32) },
         }
     }
 

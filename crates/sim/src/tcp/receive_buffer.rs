@@ -1,7 +1,7 @@
 //! The receive buffer whose room is the window, and the window that a connection begins with
 //! (`tcp_select_initial_window`).
 
-use super::offered;
+use super::advertised_window;
 
 /// The second of `tcp_rmem`: the buffer at first.
 const FIRST_BYTES: u64 = 131_072;
@@ -23,7 +23,7 @@ impl ReceiveBuffer {
     pub(crate) fn shift(self) -> u32 {
         match self {
             Self::Tuned(most) => (most.max(RMEM_MAX_BYTES).ilog2() - 15).min(MOST_SHIFT),
-            Self::Fixed(bytes) => offered::shift_of(bytes / 2),
+            Self::Fixed(bytes) => advertised_window::shift_of(bytes / 2),
         }
     }
 
@@ -38,14 +38,15 @@ impl ReceiveBuffer {
     pub(super) fn first_window(self, mss: u64) -> u64 {
         let window = self.first_bytes() / 2 / mss * mss;
         match self {
-            Self::Tuned(_) => window.min(offered::UNSCALED_BYTES),
+            Self::Tuned(_) => window.min(advertised_window::UNSCALED_BYTES),
             Self::Fixed(_) => window,
         }
     }
 
     /// What its field, which has no unit, shows of that.
     pub(crate) fn shown_bytes(self, mss: u64) -> u64 {
-        self.first_window(mss).min(offered::UNSCALED_BYTES)
+        self.first_window(mss)
+            .min(advertised_window::UNSCALED_BYTES)
     }
 
     /// Up to how many bytes it grows; 0: it does not.

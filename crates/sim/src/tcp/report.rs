@@ -73,15 +73,15 @@ impl Sender {
     /// Whether all data is written and acknowledged, or all that the application waits for.
     #[inline]
     pub fn is_complete(&self) -> bool {
-        self.board.una() >= self.limits.milestone()
+        self.board.una() >= self.limits.reports_at()
     }
 
     /// The application has nothing to write until [`write`](Self::write).
     pub(crate) fn write_nothing(&mut self) {
-        let tells_writes = self.queue.write_nothing();
-        self.limits.offer_none(tells_writes);
-        if tells_writes {
-            self.validation.hear_of_writes();
+        let has_explicit_writes = self.queue.write_nothing();
+        self.limits.begin_without_data(has_explicit_writes);
+        if has_explicit_writes {
+            self.validation.set_explicit_writes();
             self.host.date_idleness();
         }
     }
@@ -91,8 +91,8 @@ impl Sender {
     /// returns `None`.
     pub(crate) fn write(&mut self, now_ns: u64, segments: u64, waits: bool) {
         self.host.clock(now_ns);
-        self.limits.await_nothing();
-        if self.limits.tells_writes() {
+        self.limits.report_at_end();
+        if self.limits.has_explicit_writes() {
             if self.limits.unsent(&self.board) == 0 {
                 self.host.check_app_limited();
                 self.validation.on_write(&mut self.host);
@@ -106,10 +106,10 @@ impl Sender {
 
     /// The application fills one more packet. Returns what may leave then; `None`: all is written.
     pub(crate) fn write_packet(&mut self) -> Option<Option<Push>> {
-        let (next, heard) = (self.board.nxt(), self.limits.has_heard());
-        let Some((segments, push)) = self.queue.write_packet(next, heard) else {
+        let (next, has_ack) = (self.board.nxt(), self.limits.has_ack());
+        let Some((segments, push)) = self.queue.write_packet(next, has_ack) else {
             if std::mem::take(&mut self.awaits_answer) {
-                self.limits.await_answer();
+                self.limits.report_when_acked();
             }
             return None;
         };

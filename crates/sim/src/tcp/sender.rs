@@ -1,11 +1,11 @@
 //! The sending end of a connection: its state, which mechanism by mechanism has a module of its own.
 //! `order` has the way of an ACK, `output` what the sender sends, `timeouts` what the clock causes.
 
+use super::advertised_window;
 use super::bursts::Bursts;
 use super::host::Host;
 use super::limits::{FlowLimits, Limits};
 use super::loss::{DupThresh, LossDetection, NewReno, Tlp};
-use super::offered;
 use super::pacing::{Pacer, SK_PACING_NONE};
 use super::profile::{Kernel, Switches};
 use super::rate::RateSampler;
@@ -203,7 +203,7 @@ impl Sender {
             &limits,
             [first, burst],
         );
-        let shown = offered::handshake_packets(u64::from(mss), limits.receive_window);
+        let shown = advertised_window::handshake_packets(u64::from(mss), limits.receive_window);
         let first_window = if shown < initial_cwnd.into() {
             shown
         } else {

@@ -33,7 +33,7 @@ pub(super) struct Validation {
     /// `tcp_slow_start_after_idle`
     decays: bool,
     /// An idle window restarts when the application writes, not when data leaves.
-    by_writes: bool,
+    has_explicit_writes: bool,
     /// `cwnd_usage_seq`: the end of the window that `max_packets_out` and `is_cwnd_limited`
     /// describe.
     usage_end: u64,
@@ -47,7 +47,7 @@ impl Validation {
             tso,
             initial_cwnd: initial_cwnd as u16,
             decays,
-            by_writes: false,
+            has_explicit_writes: false,
             usage_end: 0,
             sent_in_this_turn: 0,
         }
@@ -141,14 +141,14 @@ impl Validation {
     /// window. Algorithms with `cong_control` keep theirs (`tcp_slow_start_after_idle_check`).
     #[inline]
     pub(super) fn restart_after_idle(&self, host: &mut Host) {
-        if host.tp().packets_out == 0 && host.tp().lsndtime != 0 && !self.by_writes {
+        if host.tp().packets_out == 0 && host.tp().lsndtime != 0 && !self.has_explicit_writes {
             self.restart(host);
         }
     }
 
     /// From now on [`on_write`](Self::on_write) says when the application writes.
-    pub(super) fn hear_of_writes(&mut self) {
-        self.by_writes = true;
+    pub(super) fn set_explicit_writes(&mut self) {
+        self.has_explicit_writes = true;
     }
 
     /// The application writes the first of new data (`tcp_skb_entail`).
@@ -160,7 +160,7 @@ impl Validation {
 
     /// A closed window opens (`tcp_ack_update_window`): an application that writes now and then has written.
     pub(super) fn on_open_window(&self, host: &mut Host) {
-        if self.by_writes {
+        if self.has_explicit_writes {
             self.on_write(host);
         }
     }
@@ -198,7 +198,7 @@ mod tests {
     const CONTROLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/witness_control.c");
 
     fn validation(profile: Profile, tso: bool) -> Validation {
-        Validation::new(Kernel::of(profile).validates, tso, 10, true)
+        Validation::new(Kernel::for_profile(profile).validates, tso, 10, true)
     }
 
     fn usage(host: &Host) -> (u8, u32, u32) {

@@ -5,9 +5,9 @@
 //!
 //! How to drive it: [`head`](WriteQueue::head) is the packet that leaves next.
 
+use super::advertised_window;
 use super::constants::{GSO_HEADER_BYTES, GSO_MAX_BYTES};
 use super::limits::FlowLimits;
-use super::offered;
 use super::written::Writes;
 use ackclock_host::TcpSock;
 
@@ -86,9 +86,9 @@ impl WriteQueue {
         [first, burst]: [u32; 2],
     ) -> Self {
         let (mss, first) = (u64::from(tp.mss_cache), u64::from(first));
-        let shown = offered::handshake_packets(mss, limits.receive_window);
+        let shown = advertised_window::handshake_packets(mss, limits.receive_window);
         let offered_bytes = limits.receive_window.saturating_mul(mss);
-        let push_segments = offered_bytes.min(offered::UNSCALED_BYTES) / 2 / mss;
+        let push_segments = offered_bytes.min(advertised_window::UNSCALED_BYTES) / 2 / mss;
         let most = ((GSO_MAX_BYTES - GSO_HEADER_BYTES) / mss).max(1);
         let small = push_segments.clamp(1, most);
         let mut queue = Self {
@@ -116,7 +116,8 @@ impl WriteQueue {
         if !splits_writes {
             return queue;
         }
-        let later_push_segments = offered::first_bytes(mss, limits.receive_window) / 2 / mss;
+        let later_push_segments =
+            advertised_window::first_bytes(mss, limits.receive_window) / 2 / mss;
         if limits.send_buffer == u64::MAX {
             queue.later_push_segments = later_push_segments as u32;
         }
@@ -259,7 +260,7 @@ impl WriteQueue {
     /// sender. The application writes again when a third of its first write is acknowledged, and from then
     /// on well ahead: what is written keeps its packets.
     #[cold]
-    pub(super) fn hear_window(&mut self, segments: u64, [una, next]: [u64; 2]) {
+    pub(super) fn on_advertised_window(&mut self, segments: u64, [una, next]: [u64; 2]) {
         let has_written = (self.again.into()..).contains(&una) && next < self.ahead.into();
         if has_written || self.later_push_segments == NEVER {
             return;
@@ -287,10 +288,10 @@ impl WriteQueue {
     }
 
     /// Most segments in a packet that an application now fills, and half of the window that the other end
-    /// has shown. `heard`: an ACK has come.
-    pub(super) fn goal(&self, heard: bool) -> [u64; 2] {
+    /// has shown. `has_ack`: an ACK has come.
+    pub(super) fn goal(&self, has_ack: bool) -> [u64; 2] {
         let single = self.writes.as_ref().is_some_and(|writes| writes.single);
-        let (most, half) = match heard {
+        let (most, half) = match has_ack {
             true => (self.large, self.later_push_segments),
             false => (self.small, self.push_segments),
         };

@@ -35,9 +35,9 @@ impl WriteQueue {
     }
 
     /// Fills the last packet, or a new one, of a window that begins with the segments from `next` on.
-    /// `heard`: an ACK has come, so the window is known. Returns how many segments it takes, and what
+    /// `has_ack`: an ACK has come, so the window is known. Returns how many segments it takes, and what
     /// may leave then; `None`: all is written.
-    pub(super) fn write_packet(&mut self, next: u64, heard: bool) -> Option<(u64, Option<Push>)> {
+    pub(super) fn write_packet(&mut self, next: u64, has_ack: bool) -> Option<(u64, Option<Push>)> {
         while self.end <= next
             && self
                 .writes
@@ -46,7 +46,7 @@ impl WriteQueue {
         {
             self.next_packet();
         }
-        let [most, half] = self.goal(heard);
+        let [most, half] = self.goal(has_ack);
         let writes = self.writes.as_mut()?;
         if writes.left == 0 {
             return None;

@@ -34,7 +34,7 @@ impl Script {
         limits: FlowLimits,
         one_packet: bool,
     ) -> Self {
-        let kernel = Kernel::of(profile);
+        let kernel = Kernel::for_profile(profile);
         let cc = CongestionControl::new(
             algorithm,
             HostConfig {

@@ -92,7 +92,7 @@ pub fn run(path: &Wild, algorithm: &str, totals: &mut Totals, mut watch: impl Fn
     let configured = Algorithm::configure(algorithm).unwrap();
     for round in 0..path.rounds {
         let mut dice = Stream::named(u64::from(round), "path");
-        let kernel = Kernel::of(path.profile);
+        let kernel = Kernel::for_profile(path.profile);
         let switches = Switches {
             tso: path.tso,
             pacing: path.pacing,

@@ -103,7 +103,7 @@ impl Sending {
 }
 
 fn send(script: &Script, late_us: impl Fn(u64) -> u64) -> Vec<Seen> {
-    let kernel = Kernel::of(Profile::Linux6);
+    let kernel = Kernel::for_profile(Profile::Linux6);
     let cc = CongestionControl::new(
         &Algorithm::configure(&script.congestion_control).unwrap(),
         HostConfig {
@@ -147,7 +147,7 @@ fn send(script: &Script, late_us: impl Fn(u64) -> u64) -> Vec<Seen> {
                 original,
                 ece,
             } => {
-                let mut ack = Ack::new(*ack, sending.echo.of(*ack, *original))
+                let mut ack = Ack::new(*ack, sending.echo.timestamp(*ack, *original))
                     .with_sacks(sacks.iter().copied(), *duplicate);
                 if *ece {
                     ack = ack.with_ece(0);
@@ -181,7 +181,7 @@ fn value(sender: &Sender, field: Field) -> u64 {
 }
 
 fn receive(script: &Script, late_us: impl Fn(u64) -> u64) -> Vec<Seen> {
-    let kernel = Kernel::of(Profile::Linux6);
+    let kernel = Kernel::for_profile(Profile::Linux6);
     let reads = if script.reads_at_once {
         Reads::AtOnce
     } else {

@@ -680,7 +680,7 @@ impl Echo {
 
     /// The timestamp for an ACK. A script may acknowledge what was never sent: then its answers
     /// differ anyway.
-    pub fn of(&mut self, ack: u64, original: bool) -> u64 {
+    pub fn timestamp(&mut self, ack: u64, original: bool) -> u64 {
         if ack > self.una {
             if let Some((first, last)) = self.stamps.get(self.una as usize) {
                 self.echo = if original { *first } else { *last };

@@ -33,7 +33,7 @@ fn scenario(rtts_ns: &[u64], jitter_ns: u64, bottleneck: Bottleneck) -> Scenario
 }
 
 fn network(scenario: &Scenario) -> EmulatedNetwork {
-    EmulatedNetwork::new(scenario, &Topology::of(scenario))
+    EmulatedNetwork::new(scenario, &Topology::new(scenario))
 }
 
 fn bottleneck(buffer: Buffer) -> Bottleneck {
@@ -298,7 +298,7 @@ fn loses_every_nth_data_packet() {
 #[test]
 fn programs_share_a_path() {
     let scenario = scenario(&[10_000_000], 0, bottleneck(Buffer::Packets(2)));
-    let mut network = EmulatedNetwork::of_programs(&scenario, &Topology::of(&scenario));
+    let mut network = EmulatedNetwork::of_programs(&scenario, &Topology::new(&scenario));
     let mut udp = packet(7, 53, 1500);
     udp[9] = 17;
     let mut ping = packet(8 << 8, 0, 1500);

@@ -162,7 +162,7 @@ impl<'a> Peer<'a> {
             } => {
                 let mut header = self.header(now_ns, ACK | if *ece { ECE } else { 0 });
                 header.ack = self.kernel_seq(*ack);
-                header.echo = self.echo.of(*ack, *original) as u32;
+                header.echo = self.echo.timestamp(*ack, *original) as u32;
                 let blocks: Vec<_> = sacks
                     .iter()
                     .map(|range| [self.kernel_seq(range.0), self.kernel_seq(range.1)])

@@ -31,7 +31,7 @@ const SENT: u64 = 650;
 /// queue holds `queue` packets.
 pub(super) fn script(seed: u64, lost: [u64; 2], queue: u64) -> Script {
     let mut dice = Stream::named(seed, "packets");
-    let kernel = Kernel::of(Profile::Linux6);
+    let kernel = Kernel::for_profile(Profile::Linux6);
     let switches = Switches::usual(Profile::Linux6);
     let cc = CongestionControl::new(
         &Algorithm::configure("reno").unwrap(),
@@ -120,7 +120,7 @@ pub(super) fn script(seed: u64, lost: [u64; 2], queue: u64) -> Script {
             };
             line(now_ns, "", &input.to_string());
             // The script's ACKs do not change the window field.
-            let ack = Ack::new(ack.ack, echo.of(ack.ack, false))
+            let ack = Ack::new(ack.ack, echo.timestamp(ack.ack, false))
                 .with_sacks(ack.sacks().iter().copied(), ack.has_duplicate());
             sender.handle_ack(now_ns, &ack);
         } else {

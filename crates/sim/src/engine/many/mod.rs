@@ -29,7 +29,7 @@ use crate::scenario::{Hides, Scenario};
 use crate::tcp::Transmit;
 use crate::topology::Topology;
 use ackclock_net::buffer::Buffer;
-use ackclock_net::impair::Chosen;
+use ackclock_net::impair::DropPattern;
 use ackclock_net::link::{LinkState, Predicted, WaitingBriefly};
 use resting::Resting;
 use round::{Round, FLAGS, LOST, NO_ACK};
@@ -47,7 +47,7 @@ type Row = ((u64, u32, u32), EventRow, Option<SampleRow>);
 /// The link of flows that take turns in rounds.
 pub(super) struct Many {
     link: Predicted<WaitingBriefly>,
-    loss: Chosen,
+    loss: DropPattern,
     length_ns: u64,
     /// When each flow wants to run next, if nothing arrives before.
     next_ns: Vec<u64>,
@@ -69,7 +69,7 @@ impl Many {
         topology: &Topology,
         flows: &mut [Flow<'_>],
     ) -> Option<Self> {
-        let one_way = topology.ways.iter().all(|way| way.acks.is_none());
+        let one_way = topology.paths.iter().all(|path| path.acks.is_none());
         let ([link], true, true) = (&topology.links[..], one_way, topology.is_predictable()) else {
             return None;
         };
@@ -111,7 +111,7 @@ impl Many {
         }
         Some(Self {
             link: Predicted::new(link),
-            loss: Chosen::new(link.drop_every_packets, &link.drop_packets),
+            loss: DropPattern::new(link.drop_every_packets, &link.drop_packets),
             length_ns,
             next_ns: flows.iter_mut().map(Flow::next_event_ns).collect(),
             due: Vec::new(),

@@ -1,7 +1,7 @@
 //! ACKs on their way, as words that rest in memory: two words for most of them. An ACK that does not fit
 //! takes fourteen.
 
-use crate::tcp::{Ack, Far, Flags, Told, MOST_SACKS};
+use crate::tcp::{Ack, Extras, Flags, Full, MOST_SACKS};
 use ackclock_host::PooledBox;
 use std::num::NonZeroU64;
 
@@ -56,11 +56,11 @@ pub(super) fn write(
     }
     words[0] = at_ns << 32 | age_ns;
     words[1] = u64::from(bits) << FLAGS;
-    let Some(told) = ack.more.0.take() else {
+    let Some(told) = ack.extras.0.take() else {
         return 2;
     };
-    let Told::Near(blocks, flags) = &*told else {
-        ack.more.0 = Some(told);
+    let Extras::Compact(blocks, flags) = &*told else {
+        ack.extras.0 = Some(told);
         return write_wide(words, at_ns, ack);
     };
     let blocks = blocks.map(block_bits);
@@ -105,7 +105,7 @@ fn write_wide(words: &mut [u64; MOST_WORDS], at_ns: u64, ack: &mut Ack) -> usize
         d.1,
         ack.left_ns().unwrap_or_default(),
     ];
-    ack.more.0 = None;
+    ack.extras.0 = None;
     MOST_WORDS
 }
 
@@ -139,7 +139,7 @@ pub(super) fn read(words: &[u64], at_ns: u64, una: u64) -> (Ack, usize) {
         let more = words[2];
         (blocks[1], blocks[2], taken) = (block((more, 0)), block((more, 1)), 3);
     }
-    ack.more.0 = Some(PooledBox::new(Told::Near(blocks, flags)));
+    ack.extras.0 = Some(PooledBox::new(Extras::Compact(blocks, flags)));
     (ack, taken)
 }
 
@@ -158,7 +158,7 @@ fn read_wide(words: &[u64]) -> (Ack, usize) {
     let mut ack = Ack::new(words[2], words[3]);
     if words[1] & TELLS != 0 {
         let block = |place: usize| (words[5 + 2 * place], words[6 + 2 * place]);
-        ack.more.0 = Some(PooledBox::new(Told::Far(PooledBox::new(Far {
+        ack.extras.0 = Some(PooledBox::new(Extras::Full(PooledBox::new(Full {
             sacks: [0, 1, 2, 3].map(block),
             flags: flags(words[1]),
             ce_packets: u32::try_from(words[4]).ok(),
@@ -178,7 +178,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// What is read is what was written, and when it arrives, near or far.
+        /// What is read is what was written, and when it arrives, compact or full.
         #[test]
         fn an_ack_rests(
             blocks in proptest::collection::vec((-70_000_i64..70_000, 1_u64..70_000), 0..=MOST_SACKS),

@@ -91,7 +91,7 @@ impl Resting {
         self.pass_to(element);
         let counts = self.read_header();
         self.later = self.acks.read(counts.ack_words);
-        let Some(connection) = flow.phase.open() else {
+        let Some(connection) = flow.state.open() else {
             return;
         };
         let Connection { acks, sender, .. } = connection;
@@ -115,7 +115,7 @@ impl Resting {
     /// on its way.
     #[inline(always)]
     pub(super) fn rest(&mut self, flow: &mut Flow<'_>, until_ns: u64) -> Option<u64> {
-        let Some(connection) = flow.phase.open() else {
+        let Some(connection) = flow.state.open() else {
             self.acks.room(HEADER)[..HEADER].fill(0);
             self.acks.end(HEADER);
             return None;

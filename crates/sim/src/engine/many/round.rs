@@ -6,7 +6,7 @@ use crate::flow::Flow;
 use crate::header::{Header, ACK_BYTES, SYN_BYTES};
 use crate::tcp::{Marks, Transmit};
 use ackclock_host::prefetch;
-use ackclock_net::impair::Chosen;
+use ackclock_net::impair::DropPattern;
 use ackclock_net::link::{Predicted, WaitingBriefly};
 use ackclock_net::queue::{Cause, Ecn};
 
@@ -180,7 +180,7 @@ impl Round {
     pub(super) fn pass(
         &mut self,
         link: &mut Predicted<WaitingBriefly>,
-        loss: &mut Chosen,
+        loss: &mut DropPattern,
         flows: &[Flow<'_>],
         spare: &mut Self,
     ) {

@@ -3,7 +3,7 @@
 use super::round::{DATA, ESTABLISHED, LAST, SYN};
 use super::Many;
 use crate::engine::simulation::{Run, Simulation};
-use crate::flow::{Connection, Flow, Phase};
+use crate::flow::{Connection, ConnectionState, Flow};
 use crate::header::Header;
 use crate::record::RunResult;
 use crate::tcp::Transmit;
@@ -31,7 +31,7 @@ impl Simulation<'_, Many> {
             control.check(from_ns)?;
             let live = control.wants_rows.swap(false, Ordering::Relaxed);
             self.hand_over_rows(if live { 1 } else { RunResult::MOST_ROWS });
-            let common_ns = self.common.next_ns();
+            let common_ns = self.common_interval.next_ns();
             let rounds = &mut self.wire;
             let mut until_ns = from_ns + rounds.length_ns - 1;
             if rounds.before.sent.is_empty() {
@@ -44,7 +44,7 @@ impl Simulation<'_, Many> {
             self.play(until_ns)?;
             self.end_round();
             if until_ns == common_ns {
-                self.look();
+                self.sample_common_interval();
             }
             if until_ns == sample_ns {
                 self.sample(sample_ns);
@@ -182,7 +182,7 @@ impl Simulation<'_, Many> {
             }
             let at_error = |error| (next_ns, error);
             let open = flow.next_timer_ns > next_ns;
-            let (last, Some(connection)) = (flow.segments, flow.phase.open().filter(|_| open))
+            let (last, Some(connection)) = (flow.segments, flow.state.open().filter(|_| open))
             else {
                 self.slow_path(element, next_ns).map_err(at_error)?;
                 continue;
@@ -236,7 +236,7 @@ impl Simulation<'_, Many> {
 /// Ends the timers of the receiver that are due by `until_ns`.
 #[inline(always)]
 fn ring(flow: &mut Flow<'_>, element: usize, until_ns: u64, alarms: &mut Vec<(u64, u32)>) {
-    while let Phase::Open(connection) = &mut flow.phase {
+    while let ConnectionState::Open(connection) = &mut flow.state {
         let at_ns = connection.receiver.poll_timeout();
         if at_ns > until_ns {
             return;

@@ -1,6 +1,6 @@
 //! What a flow does in its turn, and in no other run: its receiver is a round behind its sender.
 
-use crate::flow::{Flow, Phase};
+use crate::flow::{ConnectionState, Flow};
 use crate::tcp::Transmit;
 use ackclock_net::queue::Cause;
 use ackclock_net::schedule::NEVER;
@@ -39,7 +39,7 @@ impl Flow<'_> {
     /// When the flow wants to run next, but for its receiver. Call it after each change.
     #[inline]
     pub(super) fn next_of_sender_ns(&mut self) -> u64 {
-        let Phase::Open(connection) = &self.phase else {
+        let ConnectionState::Open(connection) = &self.state else {
             return self.next_of_handshake_ns();
         };
         self.next_timer_ns = (self.application_ns).min(connection.sender.poll_timeout());
@@ -49,16 +49,16 @@ impl Flow<'_> {
     /// When its receiver wants to run next.
     #[inline]
     pub(super) fn receiver_timeout_ns(&self) -> u64 {
-        match &self.phase {
-            Phase::Open(connection) => connection.receiver.poll_timeout(),
-            Phase::Connecting(_) | Phase::Guest(_) => NEVER,
+        match &self.state {
+            ConnectionState::Open(connection) => connection.receiver.poll_timeout(),
+            ConnectionState::Connecting(_) | ConnectionState::Guest(_) => NEVER,
         }
     }
 
     /// Asks for what the next turn needs besides the flow itself, when that is in the cache.
     #[inline]
     pub(super) fn prefetch_gaps(&self) {
-        if let Phase::Open(connection) = &self.phase {
+        if let ConnectionState::Open(connection) = &self.state {
             connection.sender.prefetch_gap();
             connection.receiver.prefetch_gap();
         }

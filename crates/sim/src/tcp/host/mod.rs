@@ -536,7 +536,7 @@ pub(super) fn reno(profile: crate::scenario::Profile, cwnd: u32) -> Host {
 pub(super) fn riding(algorithm: &str, profile: crate::scenario::Profile, cwnd: u32) -> Host {
     use super::profile::Kernel;
     use ackclock_host::{Algorithm, HostConfig};
-    let kernel = Kernel::of(profile);
+    let kernel = Kernel::for_profile(profile);
     let config = HostConfig {
         hz: 1000,
         era: kernel.era,

@@ -70,7 +70,7 @@ fn what_a_connection_begins_with() {
         (Profile::Linux6, 10, true),
         (Profile::Linux2_6_25, 3, false),
     ] {
-        let kernel = Kernel::of(profile);
+        let kernel = Kernel::for_profile(profile);
         let algorithm = Algorithm::configure("reno").unwrap();
         let cc = CongestionControl::new(&algorithm, HostConfig::default());
         let initial_cwnd = kernel.initial_cwnd(cc.tp().mss_cache);
@@ -94,7 +94,7 @@ fn what_a_connection_begins_with() {
 fn the_clock_ticks_at_its_phase() {
     let algorithm = Algorithm::configure("reno").unwrap();
     let cc = CongestionControl::new(&algorithm, HostConfig::default());
-    let clock = Kernel::of(Profile::Linux6).clock(250, 1_000_000);
+    let clock = Kernel::for_profile(Profile::Linux6).clock(250, 1_000_000);
     let mut host = Host::new(cc, clock, 10, false, 0);
     assert_eq!(host.jiffies_of_us(4_001), 2);
     for (now_ns, jiffies) in [
@@ -170,7 +170,7 @@ fn deliveries_are_dated() {
 fn the_timeout_is_in_jiffies() {
     let algorithm = Algorithm::configure("reno").unwrap();
     let cc = CongestionControl::new(&algorithm, HostConfig::default());
-    let clock = Kernel::of(Profile::Linux6).clock(250, 0);
+    let clock = Kernel::for_profile(Profile::Linux6).clock(250, 0);
     let mut host = Host::new(cc, clock, 10, false, S);
     for (rto_us, backoffs, jiffies) in [
         (200_000, 0, 50),

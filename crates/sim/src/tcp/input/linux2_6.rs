@@ -39,7 +39,7 @@ pub(in super::super) fn tcp_ack(sk: &mut Sender, now_ns: u64, ack: &Ack) {
     if dubious {
         sk.tcp_fastretrans_alert_2_6(flags);
     }
-    obey(sk);
+    apply_requested_cwr(sk);
     sk.host.note_delivered(newly_delivered);
     sk.pacer.update_rate(&mut sk.host);
     end(sk, &prior, dubious);
@@ -56,7 +56,7 @@ pub(in super::super) fn tcp_ack_predicted(sk: &mut Sender, now_ns: u64, una: u64
     let (acked, ..) = clean_predicted(sk, now_ns, una);
     sk.tcp_set_xmit_timer();
     tcp_cong_avoid(sk, prior_in_flight);
-    obey(sk);
+    apply_requested_cwr(sk);
     sk.host.note_delivered(acked);
     sk.pacer.update_rate(&mut sk.host);
     !note_slow_start_exit(sk, prior_ssthresh) && sk.is_at_work()
@@ -78,7 +78,7 @@ fn tcp_cong_avoid(sk: &mut Sender, prior_in_flight: u32) {
 
 /// Does what a hook has asked for by `tcp_enter_cwr`.
 #[inline(always)]
-fn obey(sk: &mut Sender) {
+fn apply_requested_cwr(sk: &mut Sender) {
     if sk.host.enters_cwr() {
         sk.tcp_enter_cwr_2_6(true);
     }

@@ -69,7 +69,7 @@ pub(in super::super) fn tcp_ack(sk: &mut Sender, now_ns: u64, ack: &Ack) {
     } else {
         tcp_cong_control(sk, &flags);
     }
-    obey(sk);
+    apply_requested_cwr(sk);
     end(sk, &prior, dubious);
 }
 
@@ -102,11 +102,11 @@ pub(in super::super) fn tcp_ack_predicted(sk: &mut Sender, now_ns: u64, una: u64
         };
         let sample = RateSampler::sample(&sk.host, newest, &counts);
         sk.host.cong_control(flags.linux(false, false), &sample);
-        obey(sk);
+        apply_requested_cwr(sk);
         return !note_slow_start_exit(sk, prior_ssthresh) && sk.is_at_work();
     }
     sk.host.grow(acked);
-    obey(sk);
+    apply_requested_cwr(sk);
     sk.pacer.update_rate(&mut sk.host);
     !note_slow_start_exit(sk, prior_ssthresh) && sk.is_at_work()
 }
@@ -144,7 +144,7 @@ fn tcp_process_tlp_ack(sk: &mut Sender, ack: &Ack, flags: &AckFlags) -> bool {
 
 /// Does what a hook has asked for by `tcp_enter_cwr`: the reduction begins when the hooks have returned.
 #[inline(always)]
-fn obey(sk: &mut Sender) {
+fn apply_requested_cwr(sk: &mut Sender) {
     if sk.host.enters_cwr() {
         sk.tcp_enter_cwr();
     }

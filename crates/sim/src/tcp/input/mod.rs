@@ -47,9 +47,9 @@ fn begin(sk: &mut Sender, now_ns: u64, ack: &Ack) -> (Prior, Delivery) {
     }
     if let Some(bytes) = ack.window_bytes() {
         let window = bytes / u64::from(sk.host.tp().mss_cache);
-        sk.limits.hear_edge(ack.ack + window);
+        sk.limits.advertise_edge(ack.ack + window);
         sk.queue
-            .hear_window(window, [sk.board.una(), sk.board.nxt()]);
+            .on_advertised_window(window, [sk.board.una(), sk.board.nxt()]);
     }
     sk.rexmit = Rexmit::None;
     let tp = sk.host.tp();

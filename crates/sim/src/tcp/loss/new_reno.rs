@@ -50,7 +50,7 @@ impl NewReno {
         let most = packets - tp.lost_out.max(1).min(packets);
         if sacked > most {
             counts.assume_sacked(most);
-            self.reordering = Reordering::of((packets + acked).into());
+            self.reordering = Reordering::with_segments((packets + acked).into());
         }
     }
 

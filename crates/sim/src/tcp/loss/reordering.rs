@@ -11,7 +11,7 @@ impl Reordering {
         Self(REORDERING)
     }
 
-    pub(super) fn of(segments: u64) -> Self {
+    pub(super) fn with_segments(segments: u64) -> Self {
         Self(segments.min(MOST_REORDERING) as u32)
     }
 
@@ -22,7 +22,7 @@ impl Reordering {
     /// `tcp_check_sack_reordering`: a segment was late that lies so many segments below the highest that
     /// arrived.
     pub(super) fn note(&mut self, segments: u64) {
-        self.0 = self.0.max(Self::of(segments).0);
+        self.0 = self.0.max(Self::with_segments(segments).0);
     }
 
     pub(super) fn is_much(self) -> bool {

@@ -36,7 +36,7 @@ impl Receiver {
         };
         if self.ato == 0 {
             // The window still grows (`tcp_grow_window`): one more than usual. One that is tuned says so.
-            self.quick_acks = most | u32::from(self.tuned.is_none() && self.offered.grows());
+            self.quick_acks = most | u32::from(self.tuned.is_none() && self.advertised.grows());
             self.ato = self.min_ato;
         } else {
             let pause = now.wrapping_sub(self.last_arrival);
@@ -64,7 +64,7 @@ impl Receiver {
     #[inline]
     fn leaves_to_reader(&self) -> bool {
         self.clamped
-            || (self.tuned.as_ref()).is_some_and(|tuned| !tuned.keeps_up(self.taken(tuned)))
+            || (self.tuned.as_ref()).is_some_and(|tuned| !tuned.keeps_up(self.truesize(tuned)))
     }
 
     /// The other tests.

@@ -15,10 +15,10 @@ mod slow;
 mod tuned;
 
 use super::ack::Ack;
+use super::advertised_window::{most_packets, AdvertisedWindow};
 use super::clock::Clock;
 use super::ecn::Marks;
 use super::ecn::{Arrival, Echo};
-use super::offered::{most_packets, Offered};
 use super::profile::{Kernel, Reads, Switches};
 use super::ranges::RangeSet;
 use super::receive_buffer::ReceiveBuffer;
@@ -120,7 +120,7 @@ pub struct Receiver {
     /// A duplicate segment that the next ACK reports (RFC 2883): its last bits.
     duplicate: Option<u32>,
     duplicate_acks_of: u64,
-    offered: Offered,
+    advertised: AdvertisedWindow,
     /// How many segments it offers.
     window: u64,
     /// So many segments leave at most half of the window that is wanted; never, if it has no limit.
@@ -131,7 +131,7 @@ pub struct Receiver {
     rtt: Option<Box<ReceiverRtt>>,
     /// The same without timestamps.
     window_rtt: Option<Box<WindowRtt>>,
-    /// The window that grows with what arrives; `None`: `offered` says what it does.
+    /// The window that grows with what arrives; `None`: `advertised` says what it does.
     tuned: Option<Box<Tuned>>,
     /// So many segments are acknowledged at once. With more than Linux's two, PSH brings no ACK.
     enough: u64,
@@ -158,7 +158,7 @@ impl Receiver {
                 Reads::Bulk { segments } => segments as u32,
             },
             clamped: kernel.clamps_window,
-            offered: Offered::unlimited(SEGMENT_BYTES),
+            advertised: AdvertisedWindow::unlimited(SEGMENT_BYTES),
             window: most_packets(SEGMENT_BYTES.into()),
             half_window: u64::MAX,
             answered_ns: NEVER,
@@ -277,7 +277,7 @@ impl Receiver {
 
     /// Its segments have so many bytes.
     pub fn has_segments_of(&mut self, bytes: u32) {
-        self.offered = Offered::unlimited(bytes);
+        self.advertised = AdvertisedWindow::unlimited(bytes);
         self.window = most_packets(bytes.into());
     }
 
@@ -285,7 +285,8 @@ impl Receiver {
     /// one (`tcp_incr_quickack`).
     pub fn offer_at_most(&mut self, window: u64, segment_bytes: u32) {
         debug_assert!(window >= 2);
-        self.offered = Offered::at_most(segment_bytes, window * u64::from(segment_bytes));
+        self.advertised =
+            AdvertisedWindow::at_most(segment_bytes, window * u64::from(segment_bytes));
         let half = u32::try_from(window / 2).unwrap_or(u32::MAX);
         self.max_quick_acks = self.max_quick_acks.min(half);
         self.window = window;
@@ -446,7 +447,7 @@ impl Receiver {
         if let Some(echo) = &mut self.echo {
             // `tcp_sequence`
             let old = segment + 1 < self.last_ack_sent;
-            self.acks_now |= echo.hear(marks, old);
+            self.acks_now |= echo.take_marks(marks, old);
         }
         let answer = self.handle_segment(now_ns, segment, sent_ns, pushed, last);
         let early = self.echo.as_mut().and_then(|echo| echo.early.take());
@@ -486,15 +487,15 @@ impl Receiver {
     }
 
     /// What waits takes so much of a buffer that is tuned: for the application, and for gaps.
-    fn taken(&self, tuned: &Tuned) -> u64 {
+    fn truesize(&self, tuned: &Tuned) -> u64 {
         let gaps = &self.out_of_order;
-        let gaps = tuned.taken(gaps.len(), gaps.ranges());
+        let gaps = tuned.truesize_of(gaps.len(), gaps.ranges());
         if let Some(reader) = &tuned.reader {
             let (segments, packets) = reader.waiting(self.rcv_nxt);
             return tuned.packets(segments, packets) + gaps;
         }
         let unread = self.rcv_nxt + u64::from(self.read_segments) - self.reads_at;
-        tuned.taken(unread, unread.min(1)) + gaps
+        tuned.truesize_of(unread, unread.min(1)) + gaps
     }
 
     /// A new segment waits in the buffer: a window that is tuned may grow. `counts`: what it takes counts.
@@ -512,15 +513,15 @@ impl Receiver {
             return;
         };
         if let Some(reader) = &mut tuned.reader {
-            reader.take(self.rcv_nxt, self.offered.segment_bytes().into());
+            reader.take(self.rcv_nxt, self.advertised.segment_bytes().into());
         }
         let own = if counts { 0 } else { tuned.packet() };
-        if tuned.arrives(self.taken(&tuned) - own) {
+        if tuned.arrives(self.truesize(&tuned) - own) {
             self.quick_acks |= 1;
         }
         // `__tcp_ack_snd_check` asks for the window, which ends quick ACKs.
         let asks = tuned.reader.is_some() && self.rcv_nxt - self.last_ack_sent >= self.enough;
-        if asks && tuned.window(self.taken(&tuned)).1 {
+        if asks && tuned.window(self.truesize(&tuned)).1 {
             self.quick_acks = 0;
         }
         self.tuned = Some(tuned);
@@ -533,7 +534,7 @@ impl Receiver {
         let Some(mut tuned) = self.tuned.take() else {
             return (0, false);
         };
-        let selected = tuned.select(self.rcv_nxt, self.taken(&tuned));
+        let selected = tuned.select(self.rcv_nxt, self.truesize(&tuned));
         if selected.is_tight {
             self.quick_acks = 0;
         }
@@ -630,8 +631,8 @@ impl Receiver {
         let mut new_window = self.last_ack_sent == 0;
         if self.clamped && !new_window {
             let segments = self.rcv_nxt - self.last_ack_sent;
-            new_window = self.offered.acknowledges(segments);
-            self.clamped = self.offered.is_above();
+            new_window = self.advertised.acknowledges(segments);
+            self.clamped = self.advertised.is_above();
         }
         self.last_ack_sent = self.rcv_nxt;
         let mut window_bytes = 0;

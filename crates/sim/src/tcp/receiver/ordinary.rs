@@ -23,7 +23,10 @@ impl Receiver {
         let jiffies = self.clock.jiffies() as u32;
         let armed = match self.segments_per_ack {
             1 => self.last_arrival == jiffies && !self.clamped,
-            _ => self.armed == (jiffies, self.ato) && !(self.clamped && self.offered.falls_with(2)),
+            _ => {
+                self.armed == (jiffies, self.ato)
+                    && !(self.clamped && self.advertised.falls_with(2))
+            }
         };
         if !armed || !self.is_settled() || self.long_way {
             return 0;

@@ -92,7 +92,7 @@ impl Receiver {
     /// the number of quick ACKs is odd, at least one. Out-of-order data before the first segment in order then end
     /// the quick ACKs of the start before they begin.
     fn grow_window(&mut self, first: bool) {
-        if first && self.clamped && self.offered.grows() {
+        if first && self.clamped && self.advertised.grows() {
             self.quick_acks |= 1;
         }
     }

@@ -49,7 +49,7 @@ impl Receiver {
 
     /// A packet that probes the window arrives at this time.
     #[cold]
-    pub(crate) fn hear_probe(&mut self, at_ns: u64) {
+    pub(crate) fn on_window_probe(&mut self, at_ns: u64) {
         if let Some(reader) = self.reader() {
             reader.probe_at_ns = at_ns;
             let compressed_at_ns = reader.compressed_at_ns;
@@ -82,7 +82,7 @@ impl Receiver {
     /// The application reads a segment if it is time (`tcp_recvmsg`). Returns `answer`, or the ACK that reading
     /// causes.
     pub(super) fn read_if_due(&mut self, answer: Option<Ack>) -> Option<Ack> {
-        let (now_ns, bytes) = (self.clock.now_ns(), self.offered.segment_bytes().into());
+        let (now_ns, bytes) = (self.clock.now_ns(), self.advertised.segment_bytes().into());
         let (next, rtt) = (
             self.rcv_nxt,
             self.rtt.as_ref().map_or(0, |rtt| rtt.estimate()),
@@ -99,7 +99,7 @@ impl Receiver {
             let ends = self.pushed && read == next && self.out_of_order.is_empty();
             answers = self.scheduled && (arrived >= self.enough || ends);
             if !answers {
-                let (doubles, is_tight) = tuned.doubles(next, self.taken(&tuned));
+                let (doubles, is_tight) = tuned.doubles(next, self.truesize(&tuned));
                 answers = doubles;
                 if is_tight {
                     self.quick_acks = 0;

@@ -9,7 +9,7 @@
 //! as behind a veth pair; network cards differ. Linux's `tcp_clamp_window`, for a buffer that overflows, and
 //! the collapsing of packets are left out.
 
-use super::super::offered::UNSCALED_BYTES;
+use super::super::advertised_window::UNSCALED_BYTES;
 use super::super::receive_buffer::ReceiveBuffer;
 use super::super::write_queue::PACKET_OVERHEAD_BYTES;
 use super::reader::{Reader, FRAGS};
@@ -99,17 +99,17 @@ impl Tuned {
     }
 
     /// The same in runs of neighbours (`tcp_try_coalesce`).
-    pub(super) fn taken(&self, segments: u64, runs: u64) -> u64 {
+    pub(super) fn truesize_of(&self, segments: u64, runs: u64) -> u64 {
         self.packets(segments, runs + (segments - runs) / FRAGS)
     }
 
     /// `tcp_win_from_space`
-    fn in_space(&self, space: u64) -> u64 {
+    fn window_of_space(&self, space: u64) -> u64 {
         (space * self.ratio) >> RATIO_BITS
     }
 
     fn free(&self, taken: u64) -> u64 {
-        self.in_space(self.buffer.saturating_sub(taken))
+        self.window_of_space(self.buffer.saturating_sub(taken))
     }
 
     /// A new segment waits, so that `taken` is taken (`tcp_measure_rcv_mss`, `tcp_grow_window`). Returns
@@ -118,7 +118,7 @@ impl Tuned {
         let ratio = (self.mss << RATIO_BITS) / self.packet();
         if self.ratio != ratio && self.mss > MSS_DEFAULT {
             self.ratio = ratio;
-            self.clamp = self.in_space(self.buffer);
+            self.clamp = self.window_of_space(self.buffer);
             self.space = self.space.min(self.clamp);
         }
         let most = self.clamp.min(self.free(taken));
@@ -147,7 +147,7 @@ impl Tuned {
                 ((wanted << RATIO_BITS) / u128::from(self.ratio)).min(self.most.into()) as u64;
             if buffer > self.buffer {
                 self.buffer = buffer;
-                self.clamp = self.in_space(buffer);
+                self.clamp = self.window_of_space(buffer);
             }
             self.space = copied;
         }
@@ -156,7 +156,7 @@ impl Tuned {
 
     /// `__tcp_select_window`, and whether the buffer is more than half full.
     pub(super) fn window(&self, taken: u64) -> (u64, bool) {
-        let (allowed, mut free) = (self.in_space(self.buffer), self.free(taken));
+        let (allowed, mut free) = (self.window_of_space(self.buffer), self.free(taken));
         let tight = free < self.clamp.min(allowed) / 2;
         if tight {
             free = free >> self.shift << self.shift;
@@ -283,12 +283,15 @@ mod tests {
         }
         let edge = tuned.edge;
         for waiting in 1..=50 {
-            tuned.arrives(tuned.taken(waiting, 1));
-            let selected = tuned.select(60, tuned.taken(waiting, 1));
+            tuned.arrives(tuned.truesize_of(waiting, 1));
+            let selected = tuned.select(60, tuned.truesize_of(waiting, 1));
             assert_eq!(tuned.edge, edge, "{waiting}");
-            assert_eq!(selected.is_tight, tuned.window(tuned.taken(waiting, 1)).1);
+            assert_eq!(
+                selected.is_tight,
+                tuned.window(tuned.truesize_of(waiting, 1)).1
+            );
         }
-        assert!(tuned.window(tuned.taken(50, 1)).1);
-        assert!(!tuned.keeps_up(tuned.taken(50, 1)) && tuned.keeps_up(0));
+        assert!(tuned.window(tuned.truesize_of(50, 1)).1);
+        assert!(!tuned.keeps_up(tuned.truesize_of(50, 1)) && tuned.keeps_up(0));
     }
 }

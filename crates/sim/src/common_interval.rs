@@ -35,16 +35,16 @@ pub struct Progress {
 
 /// Counts the payload of each flow and session within the common interval.
 #[derive(Debug)]
-pub struct Common {
+pub struct CommonInterval {
     next_ns: u64,
     until_ns: u64,
     /// Up to the end of the interval what was sent before it; then the payload within it.
     bytes: Vec<u64>,
 }
 
-impl Common {
+impl CommonInterval {
     /// For a run that has not started.
-    pub fn of(scenario: &Scenario) -> Self {
+    pub fn new(scenario: &Scenario) -> Self {
         let interval_ns = scenario.common_interval_ns().unwrap_or(NEVER..NEVER);
         Self {
             next_ns: interval_ns.start,
@@ -53,7 +53,7 @@ impl Common {
         }
     }
 
-    /// When to call [`look`](Self::look) next, after all else at that time; [`NEVER`]: no more.
+    /// When to call [`sample`](Self::sample) next, after all else at that time; [`NEVER`]: no more.
     #[inline]
     pub fn next_ns(&self) -> u64 {
         self.next_ns
@@ -61,7 +61,7 @@ impl Common {
 
     /// Takes what all flows and sessions have carried by [`next_ns`](Self::next_ns).
     #[cold]
-    pub fn look(&mut self, progress: impl Iterator<Item = Progress>) {
+    pub fn sample(&mut self, progress: impl Iterator<Item = Progress>) {
         if self.next_ns < self.until_ns {
             self.bytes = progress.map(|source| source.sent).collect();
             self.next_ns = self.until_ns;

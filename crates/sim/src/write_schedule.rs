@@ -1,14 +1,14 @@
 //! The phases of an application that writes now and then, whatever carries its data.
 //!
-//! How to drive them: [`write`](Phases::write) when they [are due](Phases::next_ns), and
-//! [`answered`](Phases::answered) when all is acknowledged.
+//! How to drive them: [`write`](WriteSchedule::write) when they [are due](WriteSchedule::next_ns), and
+//! [`answered`](WriteSchedule::answered) when all is acknowledged.
 
 use crate::scenario::{Flow, Write};
 use ackclock_net::schedule::NEVER;
 
 /// What an application writes, and when.
 #[derive(Clone, Debug)]
-pub struct Phases {
+pub struct WriteSchedule {
     phases: Vec<Write>,
     connected_ns: u64,
     /// The current phase, if one has begun, and the number of the next.
@@ -19,7 +19,7 @@ pub struct Phases {
     ends: bool,
 }
 
-impl Phases {
+impl WriteSchedule {
     /// Those of a flow that is connected now; `None`: it always has data.
     pub fn begin(flow: &Flow, now_ns: u64) -> Option<Self> {
         let of_frames = flow.frames.map(|frames| Write {

@@ -6,14 +6,14 @@ use std::collections::VecDeque;
 
 /// A connection of a QUIC stack.
 #[derive(Default)]
-pub(crate) struct Visit {
+pub(crate) struct GuestConnection {
     /// `None`: it has not begun.
     guest: Option<Box<dyn Guest>>,
     /// What has left the last link for the sender and for the receiver, and when it arrives.
     arriving: [VecDeque<(u64, Datagram)>; 2],
 }
 
-impl Visit {
+impl GuestConnection {
     /// It begins.
     pub(super) fn begin(&mut self, guest: Box<dyn Guest>) {
         self.guest = Some(guest);

@@ -66,9 +66,9 @@ pub(super) fn shift_of(bytes: u64) -> u32 {
     shift.min(MOST_SHIFT)
 }
 
-/// The offered window of a receiver.
+/// The window that a receiver advertises.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Offered {
+pub(super) struct AdvertisedWindow {
     segment_bytes: u32,
     /// By so many units it is above what the application wants.
     above: u16,
@@ -78,11 +78,11 @@ pub(super) struct Offered {
     grows: bool,
 }
 
-impl Offered {
+impl AdvertisedWindow {
     /// Of an application that wants as much as the buffer has room for: no window limits.
     pub(super) fn unlimited(segment_bytes: u32) -> Self {
         let growth = growth_segments(segment_bytes.into());
-        Self::of(
+        Self::new(
             segment_bytes,
             OFFERED_BYTES,
             WANTED_BYTES,
@@ -93,7 +93,7 @@ impl Offered {
 
     /// Of one that wants so many bytes.
     pub(super) fn at_most(segment_bytes: u32, bytes: u64) -> Self {
-        Self::of(
+        Self::new(
             segment_bytes,
             bytes,
             bytes,
@@ -102,7 +102,7 @@ impl Offered {
         )
     }
 
-    fn of(segment_bytes: u32, offered: u64, wanted: u64, shift: u32, growth: u64) -> Self {
+    fn new(segment_bytes: u32, offered: u64, wanted: u64, shift: u32, growth: u64) -> Self {
         let mss = u64::from(segment_bytes);
         let offered = offered - offered % mss + growth * mss;
         let units = |bytes: u64| bytes.div_ceil(1 << shift);
@@ -152,21 +152,21 @@ mod tests {
     /// of 16 KiB. 12 segments are one unit, and 23 are two.
     #[test]
     fn the_window_falls_in_steps() {
-        let mut offered = Offered::unlimited(1448);
-        assert!(!offered.acknowledges(11));
-        assert_eq!(offered.above, 868);
-        assert!(offered.acknowledges(12) && offered.acknowledges(23));
-        assert_eq!(offered.above, 865);
-        assert!((0..865).all(|_| offered.is_above() && offered.acknowledges(12)));
-        assert!(!offered.is_above() && !offered.acknowledges(100));
+        let mut window = AdvertisedWindow::unlimited(1448);
+        assert!(!window.acknowledges(11));
+        assert_eq!(window.above, 868);
+        assert!(window.acknowledges(12) && window.acknowledges(23));
+        assert_eq!(window.above, 865);
+        assert!((0..865).all(|_| window.is_above() && window.acknowledges(12)));
+        assert!(!window.is_above() && !window.acknowledges(100));
     }
 
     /// 976 of 976 + 960 bytes are 129/256, more than the half that is offered; 975 are 128/256.
     #[test]
     fn small_segments_let_no_window_grow() {
-        let grow = |mss| Offered::unlimited(mss).grows();
+        let grow = |mss| AdvertisedWindow::unlimited(mss).grows();
         assert_eq!([536, 975, 976, 1448].map(grow), [false, false, true, true]);
-        assert!(Offered::at_most(536, 64 * 536).grows());
+        assert!(AdvertisedWindow::at_most(536, 64 * 536).grows());
         let unscaled = OFFERED_BYTES - OFFERED_BYTES % 536;
         assert!(first_bytes(536, u64::MAX) - unscaled < 1 << MOST_SHIFT);
     }
@@ -183,11 +183,11 @@ mod tests {
     /// 90 off. One of 20 segments has a unit of a byte.
     #[test]
     fn a_small_window_falls_at_once() {
-        let mut offered = Offered::at_most(1448, 640 * 1448);
-        assert_eq!(offered.above, 181);
-        assert!((0..3).all(|_| offered.acknowledges(1)));
-        assert!(!offered.is_above());
-        let mut offered = Offered::at_most(1448, 20 * 1448);
-        assert!(offered.acknowledges(2) && !offered.acknowledges(2));
+        let mut window = AdvertisedWindow::at_most(1448, 640 * 1448);
+        assert_eq!(window.above, 181);
+        assert!((0..3).all(|_| window.acknowledges(1)));
+        assert!(!window.is_above());
+        let mut window = AdvertisedWindow::at_most(1448, 20 * 1448);
+        assert!(window.acknowledges(2) && !window.acknowledges(2));
     }
 }
