@@ -18,7 +18,7 @@ def lines(toml: str) -> list[list[object]]:
     end_us = result.resolved["duration_ns"] / 1e3
     shown = []
     for (number,), rows in result.samples.group_by("flow", maintain_order=True):
-        curve = Curve.of(cwnd_packets="i4")
+        curve = Curve.empty(cwnd_packets="i4")
         columns = {"cwnd_packets": rows["cwnd_packets"].to_numpy()}
         curve.append(rows["time_us"].to_numpy(), columns)
         shown.append((number, curve.shown("cwnd_packets", Window(0, end_us, COLUMNS))))

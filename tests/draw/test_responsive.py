@@ -13,7 +13,7 @@ def test_on_a_phone_each_panel_says_of_which_column_it_is():
     panels = figure.subplots(2, 2)
     for axes, side in zip(panels[0], ("simulator", "kernel"), strict=True):
         axes.set_title(side)
-    responsive.of(figure)
+    responsive.to_html(figure)
     assert [axes.get_title() for axes in panels.flat] == ["simulator", "kernel"] * 2
     panels[1, 0].set_title("another")
     panels[1, 1].set_title("")
@@ -29,7 +29,7 @@ def test_on_a_phone_no_title_stands_in_a_legend():
                 axes.plot([0, 1], [0, 1], label=label)
             axes.set_title(title, fontsize="small")
             axes.legend(**plots.ABOVE)
-        responsive.of(figure)
+        responsive.to_html(figure)
         figure.draw_without_rendering()
     for axes in figure.axes:
         legend, title = axes.get_legend().get_window_extent(), axes._left_title
@@ -57,6 +57,6 @@ def test_a_figure_is_laid_out_once_for_its_files(tmp_path, monkeypatch):
     plot.inline_svg(figure)
     assert [axes.get_position().bounds for axes in figure.axes] == places
     assert times == [(8, 3)]
-    responsive.of(figure)
+    responsive.to_html(figure)
     assert len(times) == 2
     assert times[1][0] == responsive.NARROW

@@ -11,7 +11,7 @@ from ackclock.explore.marks import Cubic, Marks
 
 
 def curve(times_us, values, parts=1):
-    made = Curve.of(value="i4")
+    made = Curve.empty(value="i4")
     for at, some in zip(
         np.array_split(times_us, parts), np.array_split(values, parts), strict=True
     ):
@@ -67,7 +67,7 @@ def test_many_samples_show_the_peaks_that_few_would():
 
 def test_the_rate_of_a_steady_flow_is_steady():
     times = np.arange(0, 10_000_000, 10_000)
-    made = Curve.of(delivered="i8")
+    made = Curve.empty(delivered="i8")
     made.append(times, {"delivered": times // 100})
     rate = made.rate_per_s("delivered", Window(0.0, 10e6, 300), 200_000)
     np.testing.assert_allclose(rate[~np.isnan(rate)], 10_000, rtol=1e-6)

@@ -58,7 +58,7 @@ def test_no_word_is_written_over_another(row):
     evaluated = parts.Evaluated(NAMES[0], NAMES[1:], [asked(question)], quick=False)
     drawing = figure(evaluated.asked[0], evaluated)
     assert overlapping(drawing) == []
-    responsive.of(drawing)
+    responsive.to_html(drawing)
     assert overlapping(drawing) == []
 
 

@@ -90,7 +90,7 @@ class Curve:
     times_us: Column = field(default_factory=lambda: Column("i8"))
 
     @classmethod
-    def of(cls, **dtypes: str) -> "Curve":
+    def empty(cls, **dtypes: str) -> "Curve":
         return cls({name: Column(dtype) for name, dtype in dtypes.items()})
 
     def append(self, times_us: Array, columns: Mapping[str, Array]) -> None:

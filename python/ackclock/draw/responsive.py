@@ -29,7 +29,7 @@ LONG_X, LONG_Y = 44, 30
 _TITLES: tuple[Literal["left", "center"], ...] = ("left", "center")
 
 
-def of(figure: Figure, caption: str = "") -> str:
+def to_html(figure: Figure, caption: str = "") -> str:
     """The figure as HTML. Afterwards it is the one for a phone."""
     panels = list(_histories(figure))
     wide = plot.inline_svg(figure)
@@ -150,7 +150,7 @@ def _histories(figure: Figure) -> Iterator[dict[str, Any]]:
         window = Window(1e6 * start, 1e6 * end, COLUMNS)
         series = []
         for line, x, y in lines:
-            curve = Curve.of(y="f8")
+            curve = Curve.empty(y="f8")
             curve.append(np.round(1e6 * x).astype("i8"), {"y": y})
             colour = to_hex(line.get_color())
             label = line.get_label()

@@ -105,9 +105,9 @@ class Run:
         for number in np.unique(numbers):
             mine = {name: values[numbers == number] for name, values in columns.items()}
             if kind == "samples":
-                new = Curve.of(cwnd_packets="i4", srtt_us="i4", delivered_packets="i8")
+                new = Curve.empty(cwnd_packets="i4", srtt_us="i4", delivered_packets="i8")
             else:
-                new = Curve.of(queue_packets="i4")
+                new = Curve.empty(queue_packets="i4")
             curves.setdefault(int(number), new).append(mine.pop("time_us"), mine)
 
     def series(self, window: Window) -> list[tuple[str, int, Array]]:

@@ -42,7 +42,7 @@ Curve = Mapping[float, Quantity]
 Curves = Mapping[str, tuple[Mapping[str, Any], Curve]]
 
 
-def look(algorithm: str) -> dict[str, Any]:
+def line_style(algorithm: str) -> dict[str, Any]:
     """Colour and marker of an algorithm's curves."""
     of = style.of(name_in(algorithm))
     return {"color": of.colour, "marker": of.marker}
@@ -68,7 +68,7 @@ def by(
     of: str,
     names: Mapping[Any, str],
     *,
-    looks: Callable[[Any], Mapping[str, Any]] = look,
+    looks: Callable[[Any], Mapping[str, Any]] = line_style,
     as_drawn: Callable[[Quantity], Quantity] = lambda of: of,
     **some: Any,
 ) -> Curves:

@@ -344,7 +344,7 @@ def _figure(the: _Site, figure: Reproduced) -> report.Section:
         if whole and most > 1:
             which = " and ".join(map(str, sorted({seed for _, _, seed in whole})))
             ran += f" The curves over time are of seed {which}, the numbers below of all seeds."
-    picture = responsive.of(drawn, ran)
+    picture = responsive.to_html(drawn, ran)
     the.thumbnails[figure.name] = responsive.thumbnail(drawn)
     inner = [
         report.links([each for each in about if each[0]]),
@@ -434,7 +434,7 @@ def _claim(the: _Site, figure: Reproduced, claim: JudgedClaim) -> str:
         parts.append(report.folded(summary, table.html()))
     if claim.otherwise:
         tried = sum(map(len, claim.otherwise.values()))
-        drawn = responsive.of(
+        drawn = responsive.to_html(
             plots.sensitivity(claim), "How the verdict depends on what the paper leaves open."
         )
         inner = drawn + site.sensitivity_table(claim).html()
@@ -533,7 +533,7 @@ def _checked(name: str, checked: crosscheck.Checked, offered: Offered, pdf: bool
     return "\n".join(
         [
             report.paragraphs(checked.check.setup),
-            responsive.of(drawn, checked.caption),
+            responsive.to_html(drawn, checked.caption),
             report.folded("Both sides, number by number", checked.table().html()),
             report.folded("Scenarios of the runs in the picture", table.html()),
             report.links([(file, file) for file in files]),

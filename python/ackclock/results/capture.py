@@ -182,7 +182,7 @@ class _Sender:
         #: Highest byte at the first retransmission; None if nothing is being repaired.
         self._repairs: int | None = None
         #: When the timeout began to run, how often it doubled, and when the receiver last spoke.
-        self._armed_s = self._heard_s = 0.0
+        self._armed_s = self._last_ack_s = 0.0
         self._backoff = 0
         #: The last new data: when, what was in flight then, and what has been ACKed since.
         self._gap: tuple[float, int, str] | None = None
@@ -220,7 +220,7 @@ class _Sender:
 
     def _again(self, now_s: float, start: int, end: int) -> None:
         """Data that has been sent before."""
-        silent_s = now_s - self._heard_s
+        silent_s = now_s - self._last_ack_s
         rto_s = FIRST_RTO_S
         if self._srtt_s:
             rto_s = self._srtt_s + max(4 * self._rttvar_s, LEAST_RTO_S)
@@ -245,12 +245,12 @@ class _Sender:
                 break
             segment.is_new = False
 
-    def hear(
+    def take_receiver_packet(
         self, now_s: float, ack: int, window: int | None, sacks: list[tuple[int, int]]
     ) -> None:
         """A packet of the receiver."""
         self._tick(now_s)
-        self._heard_s = now_s
+        self._last_ack_s = now_s
         is_update = window is not None and window != self._window
         if window is not None:
             self._window = window
@@ -368,9 +368,9 @@ class _Sender:
             since_s, flight, why = self._gap
             # Nothing is in flight; the last ACK set off nothing, or the data ended in mid-packet.
             is_idle = self._una == self._nxt and (
-                self._is_short or now_s - self._heard_s > ANSWERS_S
+                self._is_short or now_s - self._last_ack_s > ANSWERS_S
             )
-            is_unused = self._is_below_initial() and now_s - self._heard_s > ANSWERS_S
+            is_unused = self._is_below_initial() and now_s - self._last_ack_s > ANSWERS_S
             is_freed = self._freed_s is not None and now_s - self._freed_s > ANSWERS_S
             if why == "cwnd" and self._is_pushed and (is_idle or is_freed or is_unused):
                 why = "application"
@@ -436,7 +436,7 @@ class _Capture:
             ]
             ack = _unwrapped(int(packet["tcp.ack"]), near)
             sender.of.is_cut |= _is_cut(packet)
-            sender.hear(now_s, ack, int(packet["tcp.window_size"]), sacks)
+            sender.take_receiver_packet(now_s, ack, int(packet["tcp.window_size"]), sacks)
 
     def _is_copy(self, packet: dict[str, str], now_s: float) -> bool:
         """Whether it is there twice, as of a mirror or of all interfaces (`-i any`).

@@ -266,7 +266,7 @@ def write(
         files = [path.name for path in plot.write(drawn, directory, asked.question.row, pdf=False)]
         row = row_section(asked, evaluated)
         links = [(file, file) for file in files]
-        sections.append(replace(row, picture=responsive.of(drawn), links=links))
+        sections.append(replace(row, picture=responsive.to_html(drawn), links=links))
     page = document(
         evaluated,
         sections,

@@ -172,7 +172,7 @@ class Comparison:
             f"{len(self.simulated)} simulated runs, {beside}; the first of each is drawn."
         )
         sections = [
-            html.Section("", picture=responsive.of(figure, "The first run of each.")),
+            html.Section("", picture=responsive.to_html(figure, "The first run of each.")),
             html.Section("Distances", table=self.table()),
             *(
                 [html.Section("What to know about these runs", text="\n\n".join(said))]

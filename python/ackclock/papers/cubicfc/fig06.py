@@ -47,13 +47,13 @@ class _Times:
             return self.column.at(**point)
         the = RTTS.the(**point)
 
-        def of(rows: Rows) -> Estimate:
+        def estimate(rows: Rows) -> Estimate:
             runs = converged.Ensemble(rows[RTTS], the)
             count = len(runs.seeds)
             return converged.estimate(self._until(runs), count, runs.seconds)
 
         name = f"{self.name} of the mean, {RTTS.say(the)}"
-        return computed(name, "s", ((RTTS, the),), of)
+        return computed(name, "s", ((RTTS, the),), estimate)
 
     def _until(self, runs: converged.Ensemble) -> converged.OfRuns:
         return lambda chosen: runs.until_s(chosen, self.share)
@@ -65,13 +65,13 @@ class _Times:
             return gain(self.column, **point)
         points = [RTTS.the(algorithm=each, **point) for each in (CUBIC, CUBIC_FC)]
 
-        def of(rows: Rows) -> Estimate:
+        def estimate(rows: Rows) -> Estimate:
             later, sooner = (converged.Ensemble(rows[RTTS], each) for each in points)
             count, end_s = len(later.seeds), min(later.seconds, sooner.seconds)
             return converged.difference(self._until(later), self._until(sooner), count, end_s)
 
         name = f"{self.name}, CUBIC − Cubic-FC, {background}, {rtt_ms} ms"
-        return computed(name, "s", tuple((RTTS, each) for each in points), of)
+        return computed(name, "s", tuple((RTTS, each) for each in points), estimate)
 
     def trend(self, background: str) -> Quantity:
         """How the gain grows over the RTT."""
@@ -83,7 +83,7 @@ class _Times:
         x = np.array(RTTS_MS) / 100
         weights = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
 
-        def of(rows: Rows) -> Estimate:
+        def estimate(rows: Rows) -> Estimate:
             pairs = [
                 [
                     converged.Ensemble(
@@ -106,7 +106,7 @@ class _Times:
             return converged.estimate(trend, len(pairs[0][0].seeds), ends_s)
 
         needs = tuple((RTTS, point) for point in RTTS.where(background=background))
-        return computed(name, "s", needs, of)
+        return computed(name, "s", needs, estimate)
 
 
 TIMES = {share: _Times(share) for share in (converged.SHARE, *converged.OTHERS)}
@@ -123,7 +123,7 @@ def _faster(times: _Times) -> list[Part]:
 def _curves(background: str) -> plots.Curves:
     return {
         name: (
-            plots.look(algorithm),
+            plots.line_style(algorithm),
             {
                 rtt: JUDGED.at(algorithm=algorithm, background=background, rtt_ms=rtt)
                 for rtt in RTTS_MS

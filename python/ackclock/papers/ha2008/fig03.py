@@ -172,7 +172,7 @@ def _curves(rtt_ms: int) -> plots.Curves:
     """Standard TCP and HSTCP are the same at both RTTs."""
     return {
         name: (
-            plots.look(algorithm),
+            plots.line_style(algorithm),
             {p: _window(algorithm, rtt, p) for p in response.LOSS_RATES},
         )
         for name, algorithm, rtt in (

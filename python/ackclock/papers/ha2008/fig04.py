@@ -126,12 +126,14 @@ TWO_CUBIC = Experiment(
 def _of_mean(share: float) -> Quantity:
     """When the mean over the runs converged."""
 
-    def of(rows: Rows) -> Estimate:
+    def estimate(rows: Rows) -> Estimate:
         runs = converged.Ensemble(rows[TWO_CUBIC])
         until = partial(runs.until_s, share=share)
         return converged.estimate(until, len(runs.seeds), runs.seconds)
 
-    return computed(f"{converged.words(share)} of the mean over runs", "s", every(TWO_CUBIC), of)
+    return computed(
+        f"{converged.words(share)} of the mean over runs", "s", every(TWO_CUBIC), estimate
+    )
 
 
 OF_MEAN = {share: _of_mean(share) for share in converged.columns()}

@@ -165,7 +165,7 @@ def _x(point: Point) -> float:
 def _paper(axes: Axes) -> None:
     """SACK's ratio as the text has it: proportional to the inverse RTT ratio."""
     if axes.get_ylabel() == RATIO_LABEL:
-        look = plots.look(SACK) | {"marker": "", "linestyle": "--", "linewidth": 0.9}
+        look = plots.line_style(SACK) | {"marker": "", "linestyle": "--", "linewidth": 0.9}
         axes.plot([0, 1], [0, 1], **look, label="SACK: the paper")
 
 

@@ -165,7 +165,7 @@ def _curves(column: Column, by_x: Mapping[float, Point]) -> plots.Curves:
     )
     return {
         name: (
-            plots.look(algorithm),
+            plots.line_style(algorithm),
             {x: with_paper.at(algorithm=algorithm, **point) for x, point in by_x.items()},
         )
         for algorithm, name in BESIDE.items()

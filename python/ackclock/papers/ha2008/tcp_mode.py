@@ -94,7 +94,10 @@ def _of_sack(algorithm: str, share: float) -> Quantity:
 def _curves() -> Mapping[str, tuple[dict[str, object], dict[float, Quantity]]]:
     """Each over the largest window of standard TCP."""
     return {
-        NAMES[each]: (plots.look(each), {mode * share: _of_sack(each, share) for share in SHARES})
+        NAMES[each]: (
+            plots.line_style(each),
+            {mode * share: _of_sack(each, share) for share in SHARES},
+        )
         for each, mode in MODES.items()
     }
 
@@ -103,7 +106,7 @@ def _paper(axes: Axes) -> None:
     """Where the paper has the modes end."""
     axes.set_xticks([7, *MODES.values(), 76, 190], ["7", *map(str, MODES.values()), "76", "190"])
     for algorithm, mode in MODES.items():
-        look = {"color": plots.look(algorithm)["color"], "linestyle": "--", "linewidth": 0.9}
+        look = {"color": plots.line_style(algorithm)["color"], "linestyle": "--", "linewidth": 0.9}
         axes.axvline(mode, **look)
         axes.annotate(
             f"the paper: {NAMES[algorithm]} to {mode}",

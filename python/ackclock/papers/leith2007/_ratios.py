@@ -121,8 +121,8 @@ def everywhere(of: Mapping[int, Column]) -> list[Quantity]:
 
 
 LOOKS = {
-    "CUBIC": plots.look(CUBIC),
-    "standard TCP": plots.look(RENO),
+    "CUBIC": plots.line_style(CUBIC),
+    "standard TCP": plots.line_style(RENO),
 }
 
 

@@ -99,19 +99,19 @@ WEB = Experiment(
 def _of_mean(share: float) -> Quantity:
     """When the mean over the runs converged."""
 
-    def of(rows: Rows) -> Estimate:
+    def estimate(rows: Rows) -> Estimate:
         runs = converged.Ensemble(rows[WEB])
         until = partial(runs.until_s, share=share)
         return converged.estimate(until, len(runs.seeds), runs.seconds)
 
-    return computed(f"{converged.words(share)} of the mean over runs", "s", every(WEB), of)
+    return computed(f"{converged.words(share)} of the mean over runs", "s", every(WEB), estimate)
 
 
 def _against_alone(share: float) -> Quantity:
-    """The same over that without web flows, of figure 2; both are resampled."""
+    """The convergence over that without web flows, of figure 2; both are resampled."""
     alone = fig02.CONVERGENCE[share].at(rate_mbps=250)
 
-    def of(rows: Rows) -> Estimate:
+    def estimate(rows: Rows) -> Estimate:
         runs, without = converged.Ensemble(rows[WEB]), alone.of(rows)
         assert isinstance(without, Repeats)
         random = np.random.default_rng(converged.SEED + 1)
@@ -125,7 +125,7 @@ def _against_alone(share: float) -> Quantity:
         return converged.estimate(ratio, len(runs.seeds), np.inf)
 
     name = f"{converged.words(share)}, with web flows (mean over runs) / without"
-    return computed(name, "", (*every(WEB), *alone.needs), of)
+    return computed(name, "", (*every(WEB), *alone.needs), estimate)
 
 
 OF_MEAN = {share: _of_mean(share) for share in converged.columns()}

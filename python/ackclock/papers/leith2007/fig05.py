@@ -180,7 +180,7 @@ def _paper(axes: Axes) -> None:
     """The paper's factors, in the panel that has ours."""
     if axes.get_ylabel() == "times slower":
         for algorithm, words in PAPER.items():
-            y, colour = float(words.split()[1]), plots.look(algorithm)["color"]
+            y, colour = float(words.split()[1]), plots.line_style(algorithm)["color"]
             plots.by_paper(axes, y, words, colour, beside=True)
 
 
@@ -190,7 +190,7 @@ FIGURE = Figure(
             ALONE: _completion(ALONE),
             BESIDE: _completion(BESIDE),
             f"{BESIDE} / {ALONE}": {
-                name: (plots.look(algorithm), {mb: _slower(algorithm, mb) for mb in SIZES_MB})
+                name: (plots.line_style(algorithm), {mb: _slower(algorithm, mb) for mb in SIZES_MB})
                 for algorithm, name in NAMES.items()
             },
         },

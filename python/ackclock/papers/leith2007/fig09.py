@@ -34,7 +34,7 @@ NAMES = {CUBIC: "CUBIC", HTCP: "H-TCP, back-off 0.8", OWN: "H-TCP, its own back-
 def _distance(of_htcp: str) -> Quantity:
     """Kolmogorov–Smirnov: the largest difference of the shares at or below a cwnd, by seed."""
 
-    def of(rows: Rows) -> Repeats:
+    def by_seed(rows: Rows) -> Repeats:
         cubic, htcp = (
             {
                 seed: np.cumsum(counts) / np.sum(counts)
@@ -51,7 +51,7 @@ def _distance(of_htcp: str) -> Quantity:
 
     name = f"Kolmogorov–Smirnov distance of CUBIC from {NAMES[of_htcp]}"
     needs = tuple((WITH_25, WITH_25.the(algorithm=each)) for each in (CUBIC, of_htcp))
-    return computed(name, "", needs, of)
+    return computed(name, "", needs, by_seed)
 
 
 DISTANCE, CONTROL = _distance(HTCP).beside("extremely similar"), _distance(OWN)
@@ -63,7 +63,7 @@ def _plot(axes: Axes, view: View) -> None:
     edges = np.arange(BINS + 1) * BIN_PACKETS
     for algorithm, name in NAMES.items():
         counts = np.sum(view.runs(WITH_25, algorithm=algorithm)["cwnd_counts"].to_list(), 0)
-        colour = style.FLOWS[4] if algorithm == OWN else plots.look(algorithm)["color"]
+        colour = style.FLOWS[4] if algorithm == OWN else plots.line_style(algorithm)["color"]
         axes.stairs(100 * counts / counts.sum(), edges, color=colour, label=name)
     axes.set_xlim(0, 6000)
     axes.set_ylim(bottom=0)

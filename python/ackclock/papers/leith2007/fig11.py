@@ -134,7 +134,7 @@ def _half(percent: float) -> Part:
 def _paper(axes: Axes) -> None:
     """What the text says of CUBIC at 250 Mb/s."""
     if axes.get_title(loc="left") == "250 Mb/s":
-        look = plots.look(CUBIC) | {"marker": "", "linestyle": "--", "linewidth": 0.9}
+        look = plots.line_style(CUBIC) | {"marker": "", "linestyle": "--", "linewidth": 0.9}
         axes.plot([BUFFERS_PERCENT[0], 30], [0.5, 0.5], **look)
         axes.annotate("the paper: CUBIC ≈ 50 %", (BUFFERS_PERCENT[0], 0.47), va="top",
                       fontsize="small", color=look["color"])  # fmt: skip
@@ -145,7 +145,7 @@ FIGURE = Figure(
         {
             f"{rate} Mb/s": {
                 NAMES[algorithm]: (
-                    plots.look(algorithm),
+                    plots.line_style(algorithm),
                     plots.over(UTILISATION[algorithm, rate], "buffer_percent"),
                 )
                 for algorithm in (CUBIC, RENO)

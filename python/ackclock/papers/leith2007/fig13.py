@@ -108,7 +108,7 @@ def _between_over_within() -> Quantity:
 def _effect() -> Quantity:
     """Largest over smallest of the starts' mean ratios; the runs of each start are resampled."""
 
-    def of(rows: Rows) -> Estimate:
+    def estimate(rows: Rows) -> Estimate:
         logs = np.array([each.value for each in _logs(rows).values()])
         random = np.random.default_rng(SEED)
         starts, n = logs.shape
@@ -124,13 +124,13 @@ def _effect() -> Quantity:
         return Estimate(spread(logs), float(low), float(high), n * starts)
 
     name = "largest / smallest mean ratio among starts"
-    return replace(computed(name, "", every(STARTS), of), logarithmic=True)
+    return replace(computed(name, "", every(STARTS), estimate), logarithmic=True)
 
 
 def _spread() -> Quantity:
     """Largest over smallest ratio among the starts, seed by seed."""
 
-    def of(rows: Rows) -> Repeats:
+    def by_seed(rows: Rows) -> Repeats:
         logs = _logs(rows)
         apart = np.ptp([each.value for each in logs.values()], axis=0)
         seeds = next(iter(logs.values())).seeds
@@ -138,7 +138,7 @@ def _spread() -> Quantity:
 
     ends = f"{STARTS_S[0]} to {STARTS_S[-1]} s"
     return geometric(
-        computed(f"largest / smallest ratio among starts of {ends}", "", every(STARTS), of)
+        computed(f"largest / smallest ratio among starts of {ends}", "", every(STARTS), by_seed)
     )
 
 

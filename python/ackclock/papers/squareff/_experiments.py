@@ -148,7 +148,7 @@ LATE_JAIN = Column(TWO_PATHS, "late_jain", "fairness index, without the first 20
 LATE_RATIO = Column(TWO_PATHS, "late_ratio", "throughput of flow 1 / flow 2, without 20 s")
 
 
-class At(Protocol):
+class HasPoints(Protocol):
     """A number at each algorithm and RTT, such as a `Column`."""
 
     def at(self, **point: Any) -> Quantity:
@@ -156,6 +156,6 @@ class At(Protocol):
         ...
 
 
-def ratio(column: At, algorithm: str, rtt_ms: int) -> Quantity:
+def ratio(column: HasPoints, algorithm: str, rtt_ms: int) -> Quantity:
     """Of the throughputs, averaged as logarithms."""
     return geometric(column.at(algorithm=algorithm, rtt_ms=rtt_ms))

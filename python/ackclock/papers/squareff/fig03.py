@@ -40,7 +40,7 @@ from ackclock.papers.squareff._experiments import (
     RATIO,
     RTTS_MS,
     SQUARE,
-    At,
+    HasPoints,
     ratio,
     row,
     scenario,
@@ -51,7 +51,7 @@ WITHOUT_START = "without the first 20 s"
 FALL, FULLY_FAIR = 0.05, 0.98
 
 
-def _grows(jain: At) -> list[Part]:
+def _grows(jain: HasPoints) -> list[Part]:
     """The index falls, and by as much as one calls a decline."""
     by_octave = {log2(rtt / 2): jain.at(algorithm=CUBIC, rtt_ms=rtt) for rtt in RTTS_MS}
     near, far = (jain.at(algorithm=CUBIC, rtt_ms=rtt) for rtt in (RTTS_MS[0], RTTS_MS[-1]))
@@ -61,27 +61,27 @@ def _grows(jain: At) -> list[Part]:
     ]
 
 
-def gain(jain: At, by: str, than: str, rtt_ms: int) -> Quantity:
+def gain(jain: HasPoints, by: str, than: str, rtt_ms: int) -> Quantity:
     """How much higher the index is with one algorithm than with another, with the same seed."""
     a, b = (jain.at(algorithm=each, rtt_ms=rtt_ms) for each in (by, than))
     return (a - b).named(f"index of {NAMES[by]} − {NAMES[than]}, 2 v {rtt_ms} ms")
 
 
-def _cbrt_better(jain: At) -> list[Part]:
+def _cbrt_better(jain: HasPoints) -> list[Part]:
     gains = [above(gain(jain, CBRT, CUBIC, rtt), 0) for rtt in (32, 64, 128)]
     return [*gains, ours(below(jain.at(algorithm=CBRT, rtt_ms=128), FULLY_FAIR))]
 
 
-def _square_best(jain: At) -> list[Part]:
+def _square_best(jain: HasPoints) -> list[Part]:
     return [above(gain(jain, SQUARE, CBRT, rtt), 0) for rtt in (64, 128)]
 
 
-def _overshoot(ratios: At) -> list[Part]:
+def _overshoot(ratios: HasPoints) -> list[Part]:
     return [below(ratio(ratios, SQUARE, rtt), 1) for rtt in (4, 8)]
 
 
 #: Claim → its parts, of an index and a ratio over algorithm and RTT.
-PARTS: Mapping[str, Callable[[At, At], list[Part]]] = {
+PARTS: Mapping[str, Callable[[HasPoints, HasPoints], list[Part]]] = {
     "grows": lambda jain, _: _grows(jain),
     "cbrt-better": lambda jain, _: _cbrt_better(jain),
     "square-best": lambda jain, _: _square_best(jain),

@@ -40,7 +40,7 @@ from ackclock.papers.squareff._experiments import (
     RTTS_MS,
     SQUARE,
     UNITS_MS,
-    At,
+    HasPoints,
     ratio,
     row,
     scenario,
@@ -94,11 +94,11 @@ class _Cell:
         return self.column.at(queue=self.queue, unit_ms=unit_ms, **point)
 
 
-def _unfair(_: At, ratios: At) -> list[Part]:
+def _unfair(_: HasPoints, ratios: HasPoints) -> list[Part]:
     return [above(ratio(ratios, CUBIC, 128), 2)]
 
 
-CLAIMS: dict[str, Callable[[At, At], list[Part]]] = {
+CLAIMS: dict[str, Callable[[HasPoints, HasPoints], list[Part]]] = {
     "fig2.cubic-unfair": _unfair,
     **{f"fig3.{name}": parts for name, parts in fig03.PARTS.items()},
 }
@@ -111,12 +111,12 @@ def verdict(rows: Rows, claim: str, queue: str, unit_ms: float) -> Verdict:
 
 
 def _holding(claim: str) -> Quantity:
-    def of(rows: Rows) -> float:
+    def count(rows: Rows) -> float:
         cells = [verdict(rows, claim, queue, unit) for queue in QUEUES for unit in UNITS_MS]
         return cells.count("holds")
 
     name = f"cells of {len(QUEUES) * len(UNITS_MS)} that hold {claim}"
-    return computed(name, "", every(CELLS), of)
+    return computed(name, "", every(CELLS), count)
 
 
 HOLDING = {claim: _holding(claim) for claim in CLAIMS}
