@@ -4,6 +4,7 @@
 reads the Python that stands before it.
 """
 
+import itertools
 import json
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 
 from ackclock import _core
+from ackclock.scenario import table
 
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.executable).parent
@@ -150,6 +152,25 @@ def scenario_page() -> str:
     return import_module("scenario_page").markdown()
 
 
+def with_answers(file: str, *hosts: str) -> Callable[[], str]:
+    """A page whose table below MADE says what hosts can."""
+
+    def text() -> str:
+        head, rest = (ROOT / file).read_text(encoding="utf-8").split(MADE)
+        rows = [f"|key|{'|'.join(hosts)}|", "|---" * (1 + len(hosts)) + "|"]
+        for says, keys in table.answers(*hosts).items():
+            cells = [", ".join(f"`{key}`" for key in keys), *(each or "yes" for each in says)]
+            rows.append(f"|{'|'.join(cells)}|")
+        below = rest.lstrip("\n").splitlines(keepends=True)
+        after = "".join(itertools.dropwhile(lambda line: line.startswith("|"), below))
+        return head + MADE + "\n\n" + "\n".join(rows) + "\n" + after
+
+    return text
+
+
+#: Above a table that is made of what each host can.
+MADE = "<!-- made of crates/sim/src/scenario/able.rs by make generate -->"
+
 #: File → its text.
 FILES = {
     "examples/scenario.schema.json": schema,
@@ -157,6 +178,9 @@ FILES = {
     "python/ackclock/scenario/keys.py": keys,
     "docs/scenario.md": scenario_page,
     "docs/tables.md": page("results.tables"),
+    "docs/testbed.md": with_answers("docs/testbed.md", "kernel"),
+    "docs/quic.md": with_answers("docs/quic.md", "quinn, noq", "udp"),
+    "docs/vlinux.md": with_answers("docs/vlinux.md", "vlinux"),
     "docs/evaluate.md": page("scorecard.manual"),
 }
 

@@ -51,7 +51,7 @@ def markdown() -> str:
             keys = {key: of for key, of in keys.items() if key not in of_flow}
         rows = [row(of) for of in keys.values() if of["about"] and of["key"] not in TABLES]
         about = ["", " ".join(tables()[name]["about"].split())] if "kind" in keys else []
-        head = ["", "| key | default | meaning |", "|---|---|---|"]
+        head = ["", "|key|default|meaning|", "|---|---|---|"]
         lines += ["", f"## {title}", *about, *(head + rows if rows else [])]
     return "\n".join(lines) + "\n"
 
@@ -60,7 +60,7 @@ def row(key: dict[str, Any]) -> str:
     default = "" if key["default"] is None else f"`{toml(key['default'])}`"
     if "many" in key:
         default = "`[]`"
-    return f"| `{key['key']}` | {'required' if key['required'] else default} | {key['about']} |"
+    return f"|`{key['key']}`|{'required' if key['required'] else default}|{key['about']}|"
 
 
 def inner_tables(name: str, table: str) -> Iterator[tuple[str, str]]:

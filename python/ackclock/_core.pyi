@@ -143,6 +143,13 @@ def any_quantity(text: str) -> tuple[str, str, int]:
     Raises ValueError that says what to write.
     """
 
+def check_on_vlinux(json: str, series: str) -> None:
+    """
+    Refuses a scenario (canonical JSON) that Linux of a series ("6.12") in virtual time cannot run.
+
+    Raises FieldError that names the first field.
+    """
+
 def configure(spec: str) -> dict:
     """
     Loads an algorithm by its spec, `name_or_path[@preset][:param=value,…]`:
@@ -244,6 +251,11 @@ def run_many(scenarios: SupportsGetItem[int, Prepared], threads: SupportsIndex, 
 def scenario_schema() -> str:
     """
     The JSON Schema of a scenario file: what people write, what each key means, its range, its default.
+    """
+
+def switches() -> list[tuple[str, str]]:
+    """
+    The keys of a flow that a switch of `net.ipv4` turns off, and the switches.
     """
 
 def table(of: str, fields: Mapping) -> dict:

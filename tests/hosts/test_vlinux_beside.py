@@ -41,7 +41,7 @@ def test_a_figure_of_a_paper(ackclock, tmp_path):
     assert "--on vlinux" in (tmp_path / "out/cubicfc-fig5/index.html").read_text()
     refused = ackclock("reproduce", "cubicfc/fig5", "--quick", "--on", "vlinux")
     assert refused.returncode == 1
-    assert "profile = linux-2.6.32: not on the virtual Linux" in refused.stderr
+    assert 'profile = "linux-2.6.32": not on the virtual Linux' in refused.stderr
 
 
 def test_beside_the_simulator(ackclock, tmp_path):

@@ -50,7 +50,7 @@ def test_its_rtt_is_that_of_the_path(stack):
         ({"algorithm": "vegas"}, "quinn has cubic, reno, bbr of its own; choose one"),
         ({"mss": 1300}, "mss .*quinn is not told so"),
         ({"delayed_ack_segments": 8}, "delayed_ack_segments = 8: quinn is not told so"),
-        ({"initcwnd": 1}, "initcwnd = 1: quinn sends only .* choose 2 or more"),
+        ({"initcwnd": 1}, "initcwnd = 1: quinn sends only .* write 2 or more"),
         ({"ecn": "accurate"}, "QUIC's counts are accurate"),
     ],
 )
@@ -76,5 +76,5 @@ def test_frames_take_as_long_as_those_of_tcp():
 
 
 def test_linux_has_no_such_flows():
-    with pytest.raises(AckclockError, match="stack = quinn: not on the virtual Linux"):
+    with pytest.raises(AckclockError, match='stack = "quinn": not on the virtual Linux'):
         vlinux.check(beside())

@@ -377,7 +377,7 @@ def test_what_python_accepts_the_engine_accepts(extreme):
         ({"session": [WEB | {"pareto": 1.2345}]}, ["pareto = 1.2345", "three decimals"]),
         ({"session": [WEB | {"lognormal": 1}]}, ["session 1: pareto and lognormal"]),
         ({"session": [{"algorithm": "reno", "gap": "1s"}]}, ["session 1: gap needs a size"]),
-        ({"session": [WEB | {"stop": "1s"}]}, ["session 1: stop: unknown key"]),
+        ({"session": [WEB | {"stop": "1s"}]}, ["session 1: stop: a session does not stop; leave"]),
         ({"session": [WEB | {"algorithm": "rno"}]}, ["session 1: algorithm", "reno"]),
         ({"session": [WEB | {"rtt_exponential": "1h"}]}, ["session 1: rtt_exponential", "100s"]),
         ({"bottleneck": {"rate": "-5mbit", "buffer": "1bdp"}}, ['bottleneck.rate = "-5mbit"']),

@@ -238,8 +238,8 @@ mod _core {
         rtts_ns,
         run::run_many,
         scenario::{
-            any_quantity, keys, quantity_units, read_quantity, read_room, read_toml, table,
-            write_quantity, Written,
+            any_quantity, check_on_vlinux, keys, quantity_units, read_quantity, read_room,
+            read_toml, switches, table, write_quantity, Written,
         },
         scenario_schema, tables,
     };

@@ -7,7 +7,8 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, P
 use serde_json::{Map, Number, Value};
 
 use crate::prepared::Snapshot;
-use crate::refuse;
+use crate::{refuse, refuse_field};
+use ackclock_sim::scenario::{able, Scenario};
 
 /// A scenario whose keys are allowed and fit together. It does not change.
 #[pyclass(frozen, module = "ackclock._core")]
@@ -67,6 +68,24 @@ pub fn read_toml<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict
 #[pyfunction]
 pub fn keys() -> String {
     resolve::keys().to_string()
+}
+
+/// Refuses a scenario (canonical JSON) that Linux of a series ("6.12") in virtual time cannot run.
+///
+/// Raises FieldError that names the first field.
+#[pyfunction]
+pub fn check_on_vlinux(json: &str, series: &str) -> PyResult<()> {
+    let scenario = Scenario::parse(json).map_err(refuse)?;
+    let mut parts = series.split('.').map(|part| part.parse().unwrap_or(0));
+    let mut next = || parts.next().unwrap_or(0);
+    let checked = scenario.check_on(able::Host::Vlinux((next(), next())));
+    checked.map_err(refuse_field)
+}
+
+/// The keys of a flow that a switch of `net.ipv4` turns off, and the switches.
+#[pyfunction]
+pub fn switches() -> Vec<(&'static str, &'static str)> {
+    able::switches().collect()
 }
 
 /// The number that a text with a unit stands for, in ns, bit/s or bytes: of a "Time", "Rate", "Size" or

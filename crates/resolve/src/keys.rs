@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use ackclock_sim::scenario::able::{self, Answer, Host, HOSTS};
 use ackclock_sim::schema::schema;
 use serde_json::{json, Map, Value};
 
@@ -126,18 +127,6 @@ const OPTIONAL: [&str; 10] = [
     "FqCodel.quantum_bytes",
     "Fq.quantum_bytes",
     "Fq.initial_quantum_bytes",
-];
-
-/// Keys of a flow that a session has not.
-const OF_FLOWS: [&str; 8] = [
-    "stack",
-    "stop_ns",
-    "frames",
-    "writes",
-    "hides",
-    "rate_bps",
-    "read_rate_bps",
-    "read_rate_at",
 ];
 
 /// A key that resolving reads into `rate_at`, `delay_at` and `loss_at`.
@@ -283,7 +272,9 @@ impl Maker {
         let mut fields = own(name);
         match name {
             "Session" => {
-                let is_of_both = |(path, _): &(String, Value)| !OF_FLOWS.contains(&&path[5..]);
+                let is_of_both = |(path, _): &(String, Value)| {
+                    able::refused_by(Host::Session).all(|(field, _)| *field != path[5..])
+                };
                 let of_flow = own("Flow").into_iter().filter(is_of_both);
                 fields.retain(|(path, _)| path != "Session.flow");
                 fields = of_flow.chain(fields).collect();
@@ -512,13 +503,27 @@ fn words(text: &str) -> String {
 }
 
 /// All tables as data: name, what it is, and of each key its names, whether it must be given, its
-/// default, what it means, and what it takes.
+/// default, what it means, what it takes, and the answers of `hosts` that take not all of it.
 pub fn data() -> Value {
     let keys = Keys::get();
+    let hosts = HOSTS.map(|(name, host)| (name, able::answers(host)));
     let table = |name: &String| {
         let of = &keys.tables[name];
-        let each: Vec<_> = of.keys.iter().map(Key::data).collect();
-        json!({"name": name, "about": of.about, "keys": each})
+        let each = of.keys.iter().map(|key| {
+            let mut data = key.data();
+            data["hosts"] = json!({});
+            let field = key.canonical_name();
+            for (host, answers) in &hosts {
+                let is_its =
+                    |(of, _, _): &&Answer| of == name || (*of, &**name) == ("Flow", "Session");
+                let mut answers = answers.iter().filter(is_its);
+                if let Some((.., says)) = answers.find(|(_, each, _)| *each == field) {
+                    data["hosts"][host] = (&**says).into();
+                }
+            }
+            data
+        });
+        json!({"name": name, "about": of.about, "keys": each.collect::<Vec<_>>()})
     };
     keys.order.iter().map(table).collect()
 }

@@ -1,5 +1,6 @@
 //! A table of a scenario: its values by their keys, what is wrong with it, and its canonical form.
 
+use ackclock_sim::scenario::able::{refused_by, Host};
 use serde_json::{Map, Value};
 
 use crate::keys::{Key, Keys, Takes};
@@ -422,8 +423,12 @@ fn unknown_key(of: &str, field: &str) -> String {
     if field == "ecn" && of == "DropTail" {
         return "a drop_tail queue cannot mark; remove ecn, or choose a queue like codel".into();
     }
-    if field == "stack" && of == "Session" {
-        return "a session has TCP only; leave stack out".into();
+    let mut of_flow = Keys::of("Flow").iter().filter(|_| of == "Session");
+    if let Some(key) = of_flow.find(|key| key.key == field) {
+        let field = key.canonical_name();
+        if let Some((_, why)) = refused_by(Host::Session).find(|(each, _)| *each == field) {
+            return format!("{why}; leave it out");
+        }
     }
     let keys = Keys::of(of).iter();
     let known: Vec<_> = keys

@@ -301,7 +301,8 @@ fn an_old_profile_is_refused() {
     let error = run(&scenario, &Control::default()).unwrap_err().to_string();
     assert_eq!(
         error,
-        "flows[0].ecn = \"accurate\": ECN is modelled as in today's Linux; choose profile linux-6"
+        "flows[0].ecn = \"accurate\": ECN is modelled as in today's Linux; choose profile \
+         linux-6, or write false"
     );
 }
 

@@ -137,6 +137,7 @@ fn an_old_profile_is_refused() {
     let error = run(&scenario, &Control::default()).unwrap_err().to_string();
     assert_eq!(
         error,
-        "flows[0].ecn = true: ECN is modelled as in today's Linux; choose profile linux-6"
+        "flows[0].ecn = true: ECN is modelled as in today's Linux; choose profile linux-6, \
+         or write false"
     );
 }

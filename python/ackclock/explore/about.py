@@ -9,6 +9,7 @@ from ackclock.explore import gallery
 from ackclock.explore.runs import MOST_FLOWS
 from ackclock.results import tables
 from ackclock.scenario import skeleton
+from ackclock.scenario.table import refused
 from ackclock.scenario.table import tables as scenario_tables
 
 
@@ -27,6 +28,7 @@ def told() -> dict[str, Any]:
         "tour": gallery.tour(),
         "queues": _queues(),
         "kernel_lacks": lacks(*TESTBED),
+        "kernel_refuses": refused("kernel"),
         "keeps": True,
         "judges": True,
     }

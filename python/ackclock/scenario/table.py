@@ -96,9 +96,27 @@ def tables() -> dict[str, dict[str, Any]]:
 
     Of each key: its name (`key`), what it means (`about`), `required`, `default`, `alias`, and what
     it takes: `kind` with `low` and `high` in the canonical unit, `choices`, `table`, `kinds`,
-    `many` of one of these, or `plain`.
+    `many` of one of these, or `plain`. `hosts`: what hosts say that do not take it just so.
     """
     return {table["name"]: table for table in json.loads(_core.keys())}
+
+
+def answers(*hosts: str) -> dict[tuple[str, ...], list[str]]:
+    """What hosts say of keys, one after the other, and of which; empty: as the simulator."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    above = {key["key"] for key in tables()["Scenario"]["keys"]}
+    for name, place in (("Scenario", ""), ("Bottleneck", "link."), ("Flow", "flow.")):
+        for key in tables()[name]["keys"]:
+            says = tuple(key["hosts"].get(host, "") for host in hosts)
+            is_plain = name == "Flow" and key["key"] not in above
+            found.setdefault(says, []).append(("" if is_plain else place) + key["key"])
+    return {says: keys for says, keys in found.items() if any(says)}
+
+
+def refused(host: str) -> list[str]:
+    """The keys that a host refuses."""
+    every = answers(host).items()
+    return [key for (says,), keys in every if says.startswith("refused") for key in keys]
 
 
 def kinds_of(key: str) -> set[str]:

@@ -26,9 +26,10 @@ pub use shell::{Conversed, Host, Shell, ShellRun};
 use crate::emulator::FIRST_PORT;
 use ackclock_host::Snapshot;
 use ackclock_net::buffer::Buffer;
-use ackclock_net::link::{Bottleneck, Place};
+use ackclock_net::link::Bottleneck;
 use ackclock_sim::record::RunResult;
-use ackclock_sim::scenario::{self, EcnMode, Flow, Hides, Reads, Scenario, KERNEL};
+use ackclock_sim::scenario::able::{switched_off, Host as On};
+use ackclock_sim::scenario::{self, Scenario, KERNEL};
 use ackclock_sim::topology::Topology;
 use ackclock_sim::{Control, ScenarioError};
 use acks::Stream;
@@ -93,7 +94,7 @@ pub fn run(
     let names = &algorithms.names;
     let senders = Arc::new(TunNamespace::new(&config(SENDER))?);
     let receivers = Arc::new(TunNamespace::new(&config(RECEIVER))?);
-    for switch in switched_off(scenario) {
+    for switch in switched_off(&scenario.flows[0]) {
         senders.set(switch, "0")?;
         receivers.set(switch, "0")?;
     }
@@ -211,25 +212,6 @@ fn sender_socket(
     })
 }
 
-/// Rules of TCP that a flow may be without: key, whether a flow has it, and the switch of `net.ipv4`.
-/// It is the namespace's.
-type Switch = (&'static str, fn(&Flow) -> bool, &'static str);
-const SWITCHES: [Switch; 3] = [
-    ("sack", |flow| flow.sack, "tcp_sack"),
-    ("tlp", |flow| flow.tlp, "tcp_early_retrans"),
-    (
-        "slow_start_after_idle",
-        |flow| flow.slow_start_after_idle,
-        "tcp_slow_start_after_idle",
-    ),
-];
-
-/// The switches that a scenario turns off.
-fn switched_off(scenario: &Scenario) -> impl Iterator<Item = &'static str> + '_ {
-    let off = |(_, is_on, name): Switch| (!is_on(&scenario.flows[0])).then_some(name);
-    SWITCHES.into_iter().filter_map(off)
-}
-
 /// Refuses a scenario that a real kernel cannot run. Returns the code of the algorithms that the
 /// kernel does not have itself.
 ///
@@ -247,6 +229,7 @@ pub fn check(
     }
     let mut code = simulated.validate(snapshot)?;
     code.retain(|spec, _| scenario.flows.iter().any(|flow| flow.algorithm == *spec));
+    scenario.check_on(On::Kernel)?;
     let refuse = |field: &str, value: String, fix: &str| {
         Err(ScenarioError {
             field: field.into(),
@@ -254,138 +237,6 @@ pub fn check(
             fix: fix.into(),
         })
     };
-    if !scenario.profile.is_new() {
-        let fix = "the running kernel's TCP is linux-6; choose that, or the simulator";
-        return refuse("profile", scenario.profile.name().into(), fix);
-    }
-    if scenario.delayed_ack_segments != 2 {
-        let value = scenario.delayed_ack_segments.to_string();
-        let fix = "the kernel delays ACKs; choose 2, or the simulator";
-        return refuse("delayed_ack_segments", value, fix);
-    }
-    let thins = |flow: &Flow| {
-        flow.delayed_ack_segments
-            .is_some_and(|segments| segments != 2)
-    };
-    if let Some(flow) = scenario.flows.iter().position(thins) {
-        let field = format!("flows[{flow}].delayed_ack_segments");
-        let fix = "the kernel delays ACKs; choose 2, or the simulator";
-        return refuse(&field, "another number".into(), fix);
-    }
-    if scenario.reads != Reads::AtOnce {
-        let fix = "the receivers on the kernel read at once; choose \"at once\", or the simulator";
-        return refuse("reads", "bulk".into(), fix);
-    }
-    let in_bulk = |flow: &Flow| flow.reads == Some(Reads::Bulk);
-    if let Some(flow) = scenario.flows.iter().position(in_bulk) {
-        let fix = "the receivers on the kernel read at once; choose \"at once\", or the simulator";
-        return refuse(&format!("flows[{flow}].reads"), "bulk".into(), fix);
-    }
-    if let Some(flow) = scenario.flows.iter().position(|flow| flow.frames.is_some()) {
-        let fix = "applications on the kernel always have data; leave it out, or use the simulator or vlinux";
-        return refuse(&format!("flows[{flow}].frames"), "a table".into(), fix);
-    }
-    if let Some(flow) = scenario
-        .flows
-        .iter()
-        .position(|flow| !flow.writes.is_empty())
-    {
-        let fix = "applications on the kernel always have data; leave it out, or use the simulator or vlinux";
-        return refuse(&format!("flows[{flow}].writes"), "a list".into(), fix);
-    }
-    if let Some(flow) = scenario
-        .flows
-        .iter()
-        .position(|flow| flow.mss_bytes.is_some())
-    {
-        let fix = "all flows on the kernel have one; leave it out, or use the simulator or vlinux";
-        return refuse(&format!("flows[{flow}].mss_bytes"), "a number".into(), fix);
-    }
-    for (key, is_on, _) in SWITCHES {
-        let mut flows = scenario.flows.iter();
-        if let Some(flow) = flows.position(|flow| is_on(flow) != is_on(&scenario.flows[0])) {
-            let flow = if is_on(&scenario.flows[0]) { flow } else { 0 };
-            let fix =
-                "flows on the kernel share one; give it to all, or use the simulator or vlinux";
-            return refuse(&format!("flows[{flow}].{key}"), "false".into(), fix);
-        }
-    }
-    if let Some(flow) = scenario.flows.iter().position(|flow| !flow.rack) {
-        let fix =
-            "Linux has no other rule since 6.17; leave it out, or use the simulator or vlinux";
-        return refuse(&format!("flows[{flow}].rack"), "false".into(), fix);
-    }
-    if let Some(flow) = scenario.flows.iter().position(|flow| !flow.timestamps) {
-        let fix = "packets on the kernel have them; leave it out, or use the simulator or vlinux";
-        return refuse(&format!("flows[{flow}].timestamps"), "false".into(), fix);
-    }
-    for (key, is_own) in [
-        (
-            "profile",
-            (|flow| flow.profile.is_some()) as fn(&Flow) -> bool,
-        ),
-        ("tso", |flow| flow.tso.is_some()),
-    ] {
-        if let Some(flow) = scenario.flows.iter().position(is_own) {
-            let fix =
-                "all flows have that of the running kernel; leave it out, or use the simulator";
-            return refuse(&format!("flows[{flow}].{key}"), "given".into(), fix);
-        }
-    }
-    let is_tuned = |flow: &Flow| flow.receive_buffer_bytes.is_some();
-    if let Some(flow) = scenario.flows.iter().position(is_tuned) {
-        let fix =
-            "windows on the kernel are constant; leave it out, or use the simulator or vlinux";
-        return refuse(
-            &format!("flows[{flow}].receive_buffer_bytes"),
-            "given".into(),
-            fix,
-        );
-    }
-    let is_slow = |flow: &Flow| flow.read_rate_bps.is_some();
-    if let Some(flow) = scenario.flows.iter().position(is_slow) {
-        let fix = "readers on the kernel read all; leave it out, or use the simulator or vlinux";
-        return refuse(&format!("flows[{flow}].read_rate_bps"), "given".into(), fix);
-    }
-    let has_window = |flow: &Flow| flow.initcwnd.is_some();
-    if let Some(flow) = scenario.flows.iter().position(has_window) {
-        let fix = "routes on the kernel have none; leave it out, or use the simulator or vlinux";
-        return refuse(&format!("flows[{flow}].initcwnd"), "a number".into(), fix);
-    }
-    if let Some(flow) = (scenario.flows.iter()).position(|flow| flow.rto_min_ns.is_some()) {
-        let fix = "routes on the kernel have none; leave it out, or use the simulator or vlinux";
-        return refuse(&format!("flows[{flow}].rto_min_ns"), "a time".into(), fix);
-    }
-    if let Some(flow) = scenario.flows.iter().position(|flow| flow.stack.is_some()) {
-        let fix = "the kernel has its own TCP; leave it out, or use the simulator";
-        return refuse(&format!("flows[{flow}].stack"), "a name".into(), fix);
-    }
-    let honest = |flow: &Flow| flow.hides == Hides::Nothing;
-    if let Some(flow) = scenario.flows.iter().position(|flow| !honest(flow)) {
-        let fix = "receivers on the kernel are honest; leave it out, or use the simulator";
-        return refuse(
-            &format!("flows[{flow}].hides"),
-            "losses or marks".into(),
-            fix,
-        );
-    }
-    if scenario.sack_cost_ns != 0 {
-        let value = scenario.sack_cost_ns.to_string();
-        let fix = "ACKs cost what they cost on the kernel; choose 0, or the simulator";
-        return refuse("sack_cost_ns", value, fix);
-    }
-    if !scenario.tso {
-        let fix = "the kernel sends in bursts; choose true, or the simulator";
-        return refuse("tso", "false".into(), fix);
-    }
-    if scenario.header_bytes != 52 {
-        let value = scenario.header_bytes.to_string();
-        return refuse("header_bytes", value, "IP and TCP with timestamps have 52");
-    }
-    if scenario.mss_bytes < 536 {
-        let value = scenario.mss_bytes.to_string();
-        return refuse("mss_bytes", value, "choose from 536 to 65483 on the kernel");
-    }
     let topology = Topology::new(scenario);
     let fastest = (0..scenario.flows.len()).max_by_key(|&flow| topology.slowest_bps(flow));
     if let Some(flow) = fastest.filter(|&flow| topology.slowest_bps(flow) > MOST_RATE_BPS) {
@@ -395,11 +246,6 @@ pub fn check(
             flow + 1
         );
         return refuse("bottleneck.rate_bps", value, &fix);
-    }
-    if topology.links.iter().any(|link| link.at == Place::Sender) {
-        let fix =
-            "the link emulator is behind the host's interface; use the simulator or --on vlinux";
-        return refuse("bottleneck.at", "sender".into(), fix);
     }
     let queues_bytes = queues_bytes(scenario, &topology);
     if queues_bytes > MOST_QUEUE_BYTES {
@@ -411,28 +257,6 @@ pub fn check(
     if scenario.flows.len() > MOST_FLOWS {
         let fix = format!("run at most {MOST_FLOWS} flows on the kernel");
         return refuse("flows.len()", scenario.flows.len().to_string(), &fix);
-    }
-    if !scenario.sessions.is_empty() {
-        let fix = "sessions run in the simulator only so far; leave them out";
-        return refuse("sessions.len()", scenario.sessions.len().to_string(), fix);
-    }
-    for (index, flow) in scenario.flows.iter().enumerate() {
-        let field = |name: &str| format!("flows[{index}].{name}");
-        if let Some(packets) = flow.initial_ssthresh_packets {
-            let fix = "the kernel starts without one; leave it out, or use the simulator";
-            let field = field("initial_ssthresh_packets");
-            return refuse(&field, packets.to_string(), fix);
-        }
-        if flow.ecn == EcnMode::Accurate {
-            let fix =
-                "Linux before 7.0 does not negotiate accurate ECN; choose true, or the simulator";
-            return refuse(&field("ecn"), flow.ecn.name(), fix);
-        }
-        if flow.rtt_exponential_ns != 0 {
-            let fix = "the kernel draws none; leave it out, or use the simulator or vlinux";
-            let field = field("rtt_exponential_ns");
-            return refuse(&field, flow.rtt_exponential_ns.to_string(), fix);
-        }
     }
     const { assert!(FIRST_PORT as usize + MOST_FLOWS < 30_000) }; // below the ephemeral ports
     Ok(code)

@@ -10,14 +10,15 @@ use super::endpoint::{RECEIVER, SENDER};
 use super::namespace::{Config, TunNamespace};
 use super::packet_file::PacketFile;
 use super::{
-    check, device_packets, load, machine_time, path_bytes, socket_bytes, stolen_since,
-    switched_off, sys, TestbedError,
+    check, device_packets, load, machine_time, path_bytes, socket_bytes, stolen_since, sys,
+    TestbedError,
 };
 use crate::emulator::{Conversation, EmulatedNetwork, Toward};
 use ackclock_host::Snapshot;
 use ackclock_net::queue::Tally;
 use ackclock_net::schedule::NEVER;
 use ackclock_sim::record::{QueueRow, QueueTable, RunResult};
+use ackclock_sim::scenario::able::{switched_off, Host as On};
 use ackclock_sim::scenario::{self, Direction, Scenario, KERNEL};
 use ackclock_sim::topology::{self, Topology};
 use ackclock_sim::{Control, ScenarioError};
@@ -106,7 +107,8 @@ impl Shell {
     ) -> Result<Self, TestbedError> {
         let code = check(&scenario, snapshot)?;
         let mut topology = Topology::new(&scenario);
-        check_is_one_path(&scenario, &topology)?;
+        scenario.check_on(On::Shell)?;
+        check_is_allowed(&scenario)?;
         topology.paths = vec![path_of_programs(&scenario, &topology, 0)];
         scenario.flows.truncate(1);
         let algorithms = Algorithms::load(&scenario, &code)?;
@@ -123,7 +125,7 @@ impl Shell {
                 offload: false,
             })?;
             namespace.set("tcp_congestion_control", &algorithms.names[0])?;
-            for switch in switched_off(&scenario) {
+            for switch in switched_off(&scenario.flows[0]) {
                 namespace.set(switch, "0")?;
             }
             namespace.request_ecn(!scenario.flows[0].ecn.is_off())?;
@@ -303,34 +305,9 @@ fn path_of_programs(scenario: &Scenario, topology: &Topology, flow: usize) -> to
     }
 }
 
-/// Refuses flows that do not describe one path, and algorithms that no namespace can begin with.
-fn check_is_one_path(scenario: &Scenario, topology: &Topology) -> Result<(), ScenarioError> {
+/// Refuses algorithms that no namespace can begin with.
+fn check_is_allowed(scenario: &Scenario) -> Result<(), ScenarioError> {
     let flows = &scenario.flows;
-    let first = path_of_programs(scenario, topology, 0);
-    for (index, flow) in flows.iter().enumerate() {
-        let path = path_of_programs(scenario, topology, index);
-        let fix = "the programs of a shell share one path and one default algorithm: give every \
-            flow what flow 1 has, or leave one flow";
-        let refuse = |field: &str, value: String| {
-            Err(ScenarioError {
-                field: format!("flows[{index}].{field}"),
-                value,
-                fix: fix.into(),
-            })
-        };
-        if flow.rtt_ns != flows[0].rtt_ns {
-            return refuse("rtt_ns", flow.rtt_ns.to_string());
-        }
-        if (path.data, path.acks) != (first.data, first.acks) {
-            return refuse("route", format!("{:?}", flow.route));
-        }
-        if flow.algorithm != flows[0].algorithm {
-            return refuse("algorithm", flow.algorithm.clone());
-        }
-        if flow.ecn != flows[0].ecn {
-            return refuse("ecn", flow.ecn.name());
-        }
-    }
     let name = flows[0].algorithm.strip_prefix(KERNEL);
     let path = Path::new("/proc/sys/net/ipv4/tcp_allowed_congestion_control");
     let allowed = fs::read_to_string(path).unwrap_or_default();

@@ -405,22 +405,13 @@ impl Flow {
         hz: u32,
         snapshot: &Snapshot,
     ) -> Result<Configured, ScenarioError> {
-        let configured = if self.algorithm.starts_with(KERNEL) {
-            Err(
-                "only Linux has it; run, sweep and conform take it with --on kernel or --on vlinux; \
-                 or choose an algorithm of `ackclock list`"
-                    .into(),
-            )
-        } else {
-            let configured = snapshot.configure(&self.algorithm);
-            // A file in the kernel's form is compiled for the scenario's HZ.
-            let loaded = configured.and_then(|configured| configured.load(hz).map(|_| configured));
-            loaded.map_err(|error| error.to_string())
-        };
-        configured.map_err(|fix| ScenarioError {
+        let configured = snapshot.configure(&self.algorithm);
+        // A file in the kernel's form is compiled for the scenario's HZ.
+        let loaded = configured.and_then(|configured| configured.load(hz).map(|_| configured));
+        loaded.map_err(|error| ScenarioError {
             field: format!("{of}.algorithm"),
             value: self.algorithm.clone(),
-            fix,
+            fix: error.to_string(),
         })
     }
 }

@@ -4,6 +4,7 @@
 //! run. People write the form of Python's `ackclock.Scenario` ("250mbit", "1bdp"), which resolves
 //! to this one.
 
+pub mod able;
 mod ecn;
 mod error;
 mod flow;

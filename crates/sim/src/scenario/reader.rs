@@ -19,10 +19,6 @@ impl Scenario {
         let has_buffer = flow.receive_window_bytes.or(flow.receive_buffer_bytes);
         for (is_wrong, fix) in [
             (
-                flow.stack.is_some(),
-                "only a reader of TCP is slow; leave it out",
-            ),
-            (
                 has_buffer.is_none(),
                 "what it leaves must have an end; write receive_window or receive_buffer, too",
             ),
@@ -37,10 +33,6 @@ impl Scenario {
             (
                 !flow.timestamps,
                 "is modelled with timestamps; leave them on",
-            ),
-            (
-                !self.profile_of(flow).is_new(),
-                "is modelled as in today's Linux; choose profile linux-6, or leave it out",
             ),
             (
                 (1..LEAST_BPS).contains(&rate_bps),

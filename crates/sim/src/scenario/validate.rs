@@ -1,8 +1,9 @@
 //! What the fields of a scenario must be beside their ranges.
 
+use super::able::Host;
 use super::error::{check, within};
 use super::limits::{MAX_DURATION_NS, NS_PER_S};
-use super::{Algorithms, Direction, Flow, Profile, Reads, Scenario, ScenarioError, Session};
+use super::{Algorithms, Direction, Flow, Reads, Scenario, ScenarioError, Session};
 use crate::schema::{self, distinct};
 use crate::topology::Topology;
 use ackclock_host::Snapshot;
@@ -172,30 +173,14 @@ impl Scenario {
     }
 
     fn validate_session(&self, name: &str, session: &Session) -> Result<(), ScenarioError> {
-        check(
-            session.flow.stack.is_none(),
-            &format!("{name}.flow.stack"),
-            format!("{:?}", session.flow.stack),
-            "a session has TCP only; leave stack out",
-        )?;
-        self.validate_flow(&format!("{name}.flow"), &session.flow)?;
-        check(
-            session.flow.read_rate_bps.is_none() && session.flow.read_rate_at.is_empty(),
-            &format!("{name}.flow.read_rate_bps"),
-            "given".into(),
-            "a session's reader reads all; leave it out",
-        )?;
-        check(
-            session.flow.stop_ns.is_none(),
-            &format!("{name}.flow.stop_ns"),
-            format!("{:?}", session.flow.stop_ns),
-            "a session does not stop; give null",
-        )
+        let of = format!("{name}.flow");
+        self.check_flow_on(Host::Session, &of, &session.flow)?;
+        self.validate_flow(&of, &session.flow)
     }
 
     fn validate_flow(&self, of: &str, flow: &Flow) -> Result<(), ScenarioError> {
         let name = |field: &str| format!("{of}.{field}");
-        let is_new = self.profile_of(flow).is_new();
+        self.check_flow_on(Host::Tcp(self.profile_of(flow)), of, flow)?;
         self.validate_route(&name("route"), &flow.route)?;
         self.validate_route(&name("back"), &flow.back)?;
         within(&name("start_ns"), flow.start_ns, 0, self.duration_ns)?;
@@ -255,10 +240,6 @@ impl Scenario {
                 "leave out timestamps, which tell the receiver the RTT",
             ),
             (tuned > Some(MAX_WINDOW_BYTES), "choose at most 1 GiB"),
-            (
-                !is_new,
-                "it is that of today's Linux; choose profile linux-6, or leave it out",
-            ),
         ] {
             check(
                 tuned.is_none() || !is_wrong,
@@ -267,42 +248,11 @@ impl Scenario {
                 fix,
             )?;
         }
-        for (key, is_on) in [
-            ("sack", flow.sack),
-            ("rack", flow.rack),
-            ("tlp", flow.tlp),
-            ("timestamps", flow.timestamps),
-        ] {
-            check(
-                is_new || is_on,
-                &name(key),
-                "false".into(),
-                "it is a switch of today's Linux; choose profile linux-6, or leave it out",
-            )?;
-        }
-        check(
-            is_new || flow.rto_min_ns.is_none(),
-            &name("rto_min_ns"),
-            flow.rto_min_ns.unwrap_or_default().to_string(),
-            "it is that of today's Linux; choose profile linux-6, or leave it out",
-        )?;
-        check(
-            flow.rack || self.profile_of(flow) != Profile::Linux7,
-            &name("rack"),
-            "false".into(),
-            "Linux has no other rule since 6.17; choose profile linux-6, or leave it out",
-        )?;
         check(
             flow.timestamps || self.header_bytes >= 52,
             &name("timestamps"),
             "false".into(),
             "header_bytes counts them; give 52 or more there, or leave it out",
-        )?;
-        check(
-            is_new || flow.ecn.is_off(),
-            &name("ecn"),
-            flow.ecn.name(),
-            "ECN is modelled as in today's Linux; choose profile linux-6",
         )
     }
 

@@ -529,6 +529,7 @@ async function begin() {
   filled = first(about.gallery[0]);
   drawSigns($("#mark-legend"));
   $("#on-kernel-box").hidden = about.kernel_lacks !== "";
+  $("#on-kernel-box").title = `It refuses ${about.kernel_refuses.join(", ")}.`;
   $("#show-kept").hidden = !about.keeps;
   $("#judge").hidden = !about.judges;
   all("#judge button").forEach((each) => each.addEventListener("click", () => judge(each.dataset.judge)));

@@ -93,7 +93,7 @@ def run(
     canonical = json.loads(resolved)
     built = built or build.find()
     loaded = modules.load(built, (flow["algorithm"] for flow in _flows(canonical)))
-    planned = plan.make(canonical, resolved, loaded.names, series)
+    planned = plan.make(canonical, resolved, loaded.names)
     limit_s = limit_s or max(LEAST_LIMIT_S, SLOWEST * canonical["duration_ns"] / 1e9)
     temporary = Path(tempfile.gettempdir())
     collect(temporary)
@@ -133,7 +133,8 @@ def check(scenario: Scenario, series: str = SERIES) -> str:
     scenario.read_files(as_module=True)
     resolved = scenario.resolve()
     canonical = json.loads(resolved)
-    plan.check(canonical, series)
+    with scenario.in_its_words():
+        _core.check_on_vlinux(resolved, series)
     # The rest as the simulator, whichever algorithms run that Linux alone compiles, or has.
     flows, sessions, code = canonical["flows"], canonical["sessions"], snapshot.current()
     ours = {

@@ -44,7 +44,7 @@ class Machines:
 
     def profile(self) -> str:
         """That of its series."""
-        return plan.profiles(self.series)[-1]
+        return plan.profile(self.series)
 
     @staticmethod
     def hz() -> int:

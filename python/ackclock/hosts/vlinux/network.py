@@ -20,7 +20,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ackclock import _core
-from ackclock.base.errors import AckclockError
 from ackclock.hosts.vlinux.tc import Link, impairments, police_burst, red_burst
 
 #: Packets of a queue that is never full.
@@ -60,13 +59,7 @@ _HOST = {
 #: Switches that keep routes from remembering connections (`tcp_update_metrics`).
 _FORGETS = ("net/ipv4/tcp_no_metrics_save", "net/ipv4/tcp_no_ssthresh_metrics_save")
 #: Keys of a flow, and the switches of `net.ipv4` that they turn off.
-_SWITCHES = {
-    "sack": "tcp_sack",
-    "rack": "tcp_recovery",
-    "tlp": "tcp_early_retrans",
-    "timestamps": "tcp_timestamps",
-    "slow_start_after_idle": "tcp_slow_start_after_idle",
-}
+_SWITCHES = _core.switches()
 #: Bytes of the option with timestamps, padded.
 _STAMPS_BYTES = 12
 
@@ -212,7 +205,6 @@ class Network:
         back = any(way.back for way in self._ways)
         own = {way.route[0] for way in self._ways if self._is_own(way)}
         self._direct = len(last) == len(buffers) == 1 and not back and not last & own
-        self._check_hosts()
         self._steps = [
             self._steps_of(number, link, self._direct and number in last)
             for number, link in enumerate(self.links, 1)
@@ -231,7 +223,7 @@ class Network:
         missing = 0 if flow.get("timestamps", True) else _STAMPS_BYTES
         packet = mss + self._canonical["header_bytes"] - missing
         mtu = None if packet == self._wire_bytes else packet
-        off = tuple(switch for key, switch in _SWITCHES.items() if not flow.get(key, True))
+        off = tuple(switch for key, switch in _SWITCHES if not flow.get(key, True))
         udp = number if flow.get("stack") else None
         segments = flow.get("delayed_ack_segments", self._canonical["delayed_ack_segments"])
         tuned = flow.get("receive_buffer_bytes")
@@ -259,16 +251,6 @@ class Network:
         if not self._is_own(way):
             return way
         return next(each for each in self._ways if each.route[0] == way.route[0])
-
-    def _check_hosts(self) -> None:
-        """A host has one setting of each switch. Raises `AckclockError`."""
-        for way in self._ways:
-            first = self._first(way)
-            if (way.ecn, way.off, way.tso) != (first.ecn, first.off, first.tso):
-                raise AckclockError(
-                    f'link {way.route[0]}: at = "sender": not on the virtual Linux: its flows are '
-                    f"of one host; give them the same ecn, tso, {', '.join(_SWITCHES)}"
-                )
 
     def sender(self, way: Way) -> str:
         """The namespace of the senders with that way."""
