@@ -187,6 +187,7 @@ fn sessions() -> impl Strategy<Value = Session> {
                 stop_ns: None,
                 writes: Vec::new(),
                 frames: None,
+                hides: Hides::Nothing,
                 read_rate_bps: None,
                 read_rate_at: Vec::new(),
                 rtt_exponential_ns,
