@@ -4,7 +4,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, SupportsIndex, final
 
-__all__ = ["HEADER_BYTES", "Prepared", "Snapshot", "Written", "algorithms", "any_quantity", "configure", "connections", "connects_ns", "engine_version", "examples", "keys", "loss_changes", "quantity_units", "read_quantity", "read_room", "read_toml", "rtts_ns", "run_many", "scenario_schema", "table", "tables", "write_quantity"]
+__all__ = ["HEADER_BYTES", "Prepared", "Snapshot", "Written", "algorithms", "any_quantity", "check_on_vlinux", "configure", "connections", "connects_ns", "engine_version", "examples", "keys", "loss_changes", "quantity_units", "read_quantity", "read_room", "read_toml", "rtts_ns", "run_many", "scenario_schema", "switches", "table", "tables", "write_quantity"]
 
 HEADER_BYTES: Final[int]
 """
