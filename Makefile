@@ -5,9 +5,9 @@ BIN := $(VENV)/bin
 CORE := python/ackclock/_core.abi3.so
 KERNEL := python/ackclock/_kernel.abi3.so
 sources = Cargo.toml Cargo.lock $(shell find algorithms $(1) -type f -not -path '*/tests/*' -not -path '*/benches/*')
-CORE_SOURCES := $(call sources,examples crates/host crates/net crates/resolve crates/sim crates/py crates/py-tables crates/quic)
+CORE_SOURCES := $(call sources,examples crates/host crates/measure crates/net crates/resolve crates/sim crates/py crates/py-tables crates/quic)
 LAB := python/ackclock/explore/static/lab/engine.wasm
-LAB_SOURCES := $(call sources,crates/host crates/net crates/resolve crates/sim crates/wasm)
+LAB_SOURCES := $(call sources,crates/host crates/measure crates/net crates/resolve crates/sim crates/wasm)
 KERNEL_SOURCES := $(call sources,crates)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 # Into this environment, whichever is active in the user's shell.

@@ -15,6 +15,8 @@ const ENGINE: &[&str] = &[
     "crates/host/Cargo.toml",
     "crates/host/build.rs",
     "crates/host/src",
+    "crates/measure/Cargo.toml",
+    "crates/measure/src",
     "crates/net/Cargo.toml",
     "crates/net/src",
     "crates/py-tables/src",

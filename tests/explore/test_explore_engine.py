@@ -92,33 +92,12 @@ stop = "15s"
 """
 
 
-def assert_same(found, ours):
-    """Each number is that of Python's summary."""
-    for key, value in found.items():
-        if isinstance(value, list) and key != "common_s":
-            for one, other in zip(value, ours[key], strict=True):
-                assert_same(one, other)
-        else:
-            assert value == (ours[key] if isinstance(value, str) else pytest.approx(ours[key])), key
-
-
-def test_a_run_comes_to_the_same_numbers():
-    """Both ways, a recorded link and its opportunities, several links."""
-    trace = {"cellular.trace": (ROOT / "examples/cellular.trace").read_text()}
-    both = TWO_LINKS.partition("[[link]]")[0] + (
-        '[bottleneck]\nrate = "20mbit"\nbuffer = "1bdp"\nqueue = "codel"\n'
-        '[[flow]]\nalgorithm = "bbr"\n[[flow]]\nalgorithm = "reno"\ndirection = "reverse"\n'
-    )
-    tomls = [TWO_LINKS, both, (ROOT / "examples/cellular.toml").read_text()]
-    jobs = [{"toml": toml, "files": trace} for toml in tomls]
-    for toml, messages in zip(tomls, node(*jobs), strict=True):
-        result = run(Scenario.from_text(toml, source="", directory=ROOT / "examples"))
-        found, ours = messages[-1]["summary"], summary.json_ready(summary.of(result))
-        assert_same(found, ours)
-        for kind in ("flows", "queues"):
-            assert found[kind][0].keys() == ours[kind][0].keys()
-        own = {"wall_time_s", "cpu_time_s", "trace_hash", "sessions", "traces"}
-        assert found.keys() == ours.keys() - own
+def test_a_run_comes_to_python_s_summary():
+    result = run(Scenario.from_text(TWO_LINKS, source=""))
+    [messages] = node({"toml": TWO_LINKS})
+    found, ours = messages[-1]["summary"], summary.json_ready(summary.of(result))
+    own = {"wall_time_s", "cpu_time_s", "trace_hash", "sessions", "traces"}
+    assert found == {key: value for key, value in ours.items() if key not in own}
 
 
 def test_it_describes_the_algorithms_as_python_does():

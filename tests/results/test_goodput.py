@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from ackclock import AckclockError, Scenario, metrics, run
+from ackclock._core import capacity_bits
 from ackclock.base.units import size_bytes
 from ackclock.questions import scenarios as scorecard
-from ackclock.questions.measure import WARM_UP_S, numbers
+from ackclock.questions.measure import numbers
 from ackclock.results import measures, summary
-from ackclock.scenario.links import capacity_bits
 from common import ACKCLOCK, ROOT
 
 TWO_CUBIC = ROOT / "examples" / "two_cubic.toml"
@@ -276,7 +276,7 @@ def test_a_row_of_the_scorecard_fits_its_link(scenario):
     mine = scenario.flows[0].count
     mbps = mine * row.mine_mbps + (len(result.flows) - mine) * (row.others_mbps or 0)
     # To a packet: samples are not at its edges.
-    packet_mbps = 8e-6 * 1448 / (measures.common_s(result)[1] - WARM_UP_S)
+    packet_mbps = 8e-6 * 1448 / (measures.common_s(result)[1] - 10)
     assert 0.9 < mbps / (metrics.capacity_bps(result) / 1e6 + packet_mbps) <= 1
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from ackclock import AckclockError, Scenario, _core, metrics, run
+from ackclock._core import capacity_bits
 from ackclock.scenario import snapshot
-from ackclock.scenario.links import capacity_bits
 from common import ROOT
 
 LINK = {"rate": "10mbit", "buffer": "50packets"}

@@ -1,10 +1,14 @@
-//! Tables and columns for Python, by the Arrow PyCapsule interface: polars takes them as they are
-//! in memory, without a copy.
+//! Tables and columns for Python and from it, by the Arrow PyCapsule interface: both sides take them as
+//! they are in memory, without a copy.
 //!
-//! The two C structures are those of <https://arrow.apache.org/docs/format/CDataInterface.html>.
+//! The C structures are those of <https://arrow.apache.org/docs/format/CDataInterface.html> and
+//! <https://arrow.apache.org/docs/format/CStreamInterface.html>.
 
-use std::ffi::{c_char, c_void, CStr, CString};
+use std::collections::BTreeMap;
+use std::ffi::{c_char, c_int, c_void, CStr, CString};
+use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
+use std::slice::from_raw_parts;
 use std::sync::Arc;
 
 use ackclock_sim::record::{Table, Values};
@@ -260,6 +264,99 @@ impl Drop for Array {
         if let Some(release) = self.release {
             // SAFETY: it is not released.
             unsafe { release(self) }
+        }
+    }
+}
+
+/// `struct ArrowArrayStream`
+#[repr(C)]
+struct Stream {
+    schema: unsafe extern "C" fn(*mut Self, *mut Schema) -> c_int,
+    next: unsafe extern "C" fn(*mut Self, *mut Array) -> c_int,
+    error: unsafe extern "C" fn(*mut Self) -> *const c_char,
+    release: Option<unsafe extern "C" fn(*mut Self)>,
+    kept: *mut c_void,
+}
+
+/// Rows of a table that Python has.
+pub struct Frame(BTreeMap<String, Series>);
+
+/// A column that Python has: letter of its type, and values.
+struct Series(u8, Array);
+
+impl Frame {
+    /// The columns of a polars `DataFrame` that have whole numbers or names.
+    ///
+    /// # Errors
+    /// Python's.
+    pub fn new(frame: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let mut columns = BTreeMap::new();
+        for column in frame
+            .call_method0("rechunk")?
+            .call_method0("get_columns")?
+            .try_iter()?
+        {
+            let column = column?;
+            let capsule = column.call_method0("__arrow_c_stream__")?;
+            let capsule = capsule.cast_into::<PyCapsule>()?;
+            let stream = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
+            // SAFETY: the capsule, which lives until the end of this turn, owns a stream of that name.
+            let series = unsafe { Series::of(stream.cast().as_ptr()) };
+            if let Some(series) = series {
+                columns.insert(column.getattr("name")?.extract()?, series);
+            }
+        }
+        Ok(Self(columns))
+    }
+}
+
+impl Series {
+    /// The only chunk of a stream; `None` of a type that is not ours.
+    unsafe fn of(stream: *mut Stream) -> Option<Self> {
+        let (mut schema, mut array) = (MaybeUninit::uninit(), MaybeUninit::zeroed());
+        // SAFETY: a stream writes both, and a released array at its end: one of zeros is one, too.
+        let (schema, array) = unsafe {
+            let told = ((*stream).schema)(stream, schema.as_mut_ptr());
+            assert!(told == 0 && ((*stream).next)(stream, array.as_mut_ptr()) == 0);
+            (schema.assume_init(), array.assume_init())
+        };
+        // SAFETY: a format is a text.
+        let format = unsafe { CStr::from_ptr(schema.format) };
+        let [kind @ (b'C' | b'I' | b'L')] = format.to_bytes() else {
+            return None;
+        };
+        assert!(array.null_count <= 0, "a value is missing");
+        Some(Self(*kind, array))
+    }
+
+    /// # Safety
+    /// `T` is its type.
+    unsafe fn values<T>(&self) -> &[T] {
+        if self.1.length == 0 {
+            return &[];
+        }
+        // SAFETY: a column that is not released has two buffers, and so many values behind the offset.
+        unsafe {
+            let values = *self.1.buffers.add(1).cast::<*const T>();
+            from_raw_parts(values.add(self.1.offset as usize), self.1.length as usize)
+        }
+    }
+}
+
+impl ackclock_measure::Table for Frame {
+    fn column(&self, name: &str) -> ackclock_measure::Column<'_> {
+        use ackclock_measure::Column;
+        let column = self
+            .0
+            .get(name)
+            .unwrap_or_else(|| panic!("no column {name}"));
+        // SAFETY: by the letters of Arrow's formats.
+        unsafe {
+            match column.0 {
+                b'C' => Column::U8(column.values()),
+                b'I' => Column::U32(column.values()),
+                _ => Column::U64(column.values()),
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 mod arrow;
-pub use arrow::Arrow;
+pub use arrow::{Arrow, Frame};
 
 /// What `rows` makes of a result, with what the whole run comes to.
 pub fn tables(py: Python<'_>, result: RunResult, wall: Duration) -> PyResult<Bound<'_, PyDict>> {

@@ -1,6 +1,7 @@
 //! `ackclock._core`: the simulator for Python. Thin: scenarios in as canonical
 //! JSON, tables out as Arrow.
 
+mod measure;
 mod prepared;
 mod run;
 mod scenario;
@@ -234,6 +235,10 @@ mod _core {
     #[pymodule_export]
     use super::{
         algorithms, configure, connections, connects_ns, engine_version, examples, loss_changes,
+        measure::{
+            capacity_bits, capacity_bps, common_ns, convergence_s, delivered_bits, frame_delays_s,
+            goodputs_bps, jain_index, lifetimes_bps, means, numbers, summary, utilisation,
+        },
         prepared::{Prepared, Snapshot},
         rtts_ns,
         run::run_many,

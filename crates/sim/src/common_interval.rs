@@ -1,6 +1,5 @@
 //! The common interval, in which all flows without a size are active, and what each flow and session
-//! carried in it. Rates that are compared or added are over one interval
-//! (`python/ackclock/results/measures.py`).
+//! carried in it. Rates that are compared or added are over one interval (`ackclock-measure`).
 //!
 //! Payload counts if it was sent for the first time after the start of the interval and acknowledged
 //! by its end. So it has passed each of its links within the interval, and the sum over flows is never
@@ -15,12 +14,10 @@ impl Scenario {
     /// From the last start of a flow without a size to the first stop, or to the end of the run;
     /// `None` if there is no such time. The start is the column `start_us`, in nanoseconds.
     pub fn common_interval_ns(&self) -> Option<Range<u64>> {
-        let is_long = |flow: &usize| self.flows[*flow].size_bytes.is_none();
-        let long = || (0..self.flows.len()).filter(is_long);
-        let from_ns = long().map(|flow| self.connects_at_ns(flow)).max()? / 1_000 * 1_000;
-        let stop_ns = long().filter_map(|flow| self.flows[flow].stop_ns).min();
-        let until_ns = stop_ns.unwrap_or(NEVER).min(self.duration_ns);
-        (from_ns < until_ns).then_some(from_ns..until_ns)
+        let long = self.flows.iter().enumerate();
+        let long = long.filter(|(_, flow)| flow.size_bytes.is_none());
+        let times = long.map(|(flow, of)| (self.connects_at_ns(flow) / 1_000 * 1_000, of.stop_ns));
+        ackclock_measure::common_interval_ns(times, self.duration_ns)
     }
 }
 

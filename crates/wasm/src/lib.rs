@@ -9,10 +9,9 @@ mod describe;
 // Where the whole workspace is built its host is the native one, which has no guests.
 #[cfg(target_arch = "wasm32")]
 mod guest;
-mod numbers;
+mod measured;
 mod page;
 mod run;
-mod summary;
 
 use std::panic;
 

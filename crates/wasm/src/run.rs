@@ -7,15 +7,13 @@ use std::collections::BTreeMap;
 
 use ackclock_host::{layout, Snapshot};
 use ackclock_resolve::{Files, Resolved};
-use ackclock_sim::record::{
-    EventTable, FlowTable, QueueTable, SampleTable, SessionTable, Table, Values,
-};
+use ackclock_sim::record::{EventTable, QueueTable, SampleTable, Table, Values};
 use ackclock_sim::scenario::{Direction, Flow};
 use ackclock_sim::{run_with, Control, Options, Prepared, RunError, RunResult, Scenario};
 use serde_json::{json, Map, Value};
 
-use crate::summary::Seen;
-use crate::{describe, numbers, page};
+use crate::measured::{measured, tables, Rows, SoFar, Tables};
+use crate::{describe, page};
 
 /// Rows of one run.
 const MOST_ROWS: usize = 8_000_000;
@@ -110,10 +108,11 @@ fn tell_run(prepared: &Prepared) -> Result<(), String> {
     let mut control = Control::default();
     control.at_check = Some(at_check);
     let (mut rows, too_many) = (0, AtomicBool::new(false));
-    let mut seen = Seen::of(prepared.scenario());
+    let mut so_far = SoFar::new(prepared.scenario());
     let mut on_rows = |part: RunResult| {
-        seen.take(&part);
-        rows += tell_rows(part);
+        let part = tables(part);
+        so_far.take(&part);
+        rows += tell_rows(&part);
         if rows > MOST_ROWS {
             too_many.store(true, Relaxed);
             control.cancelled.store(true, Relaxed);
@@ -130,8 +129,7 @@ fn tell_run(prepared: &Prepared) -> Result<(), String> {
         ),
         error => error.to_string(),
     })?;
-    seen.take(&run.result);
-    end(prepared, run.result, seen);
+    end(prepared, run.result, so_far);
     Ok(())
 }
 
@@ -142,25 +140,8 @@ fn tell_numbers(Resolved { prepared, fields }: &Resolved) -> Result<(), String> 
     control.at_check = Some(at_check);
     let run =
         run_with(prepared, &control, Options::default()).map_err(|error| error.to_string())?;
-    let (from_ns, until_ns) = match prepared.scenario().common_interval_ns() {
-        Some(common_ns) => (common_ns.start, common_ns.end),
-        None => (0, prepared.scenario().duration_ns),
-    };
-    let goodput_bps = |bytes: &u64| 8e9 * *bytes as f64 / (until_ns - from_ns) as f64;
-    let goodputs_bps: Vec<_> = run
-        .result
-        .flows
-        .common_bytes
-        .iter()
-        .map(goodput_bps)
-        .collect();
     let mine = fields["flow"][0]["count"].as_u64().unwrap_or(1) as usize;
-    page::message(&json!({
-        "kind": "measured",
-        "numbers": numbers::numbers(prepared, mine, &run.result),
-        "goodputs_bps": goodputs_bps,
-        "trace_hash": format!("{:016x}", run.result.trace_hash),
-    }));
+    page::message(&measured(prepared.scenario(), mine, run.result));
     Ok(())
 }
 
@@ -180,11 +161,10 @@ fn at_check(control: &Control) {
 }
 
 /// Tells what the page draws of them, and returns how many these are.
-fn tell_rows(part: RunResult) -> usize {
-    let tables: Vec<_> = RunResult::TABLES.iter().zip(part.into_tables()).collect();
+fn tell_rows(part: &Tables) -> usize {
     let drawn = DRAWN.iter().map(|(kind, table, wanted)| {
-        let found = tables.iter().find(|(each, _)| each.name == table.name);
-        let values = &found.expect("it is a table of a result").1;
+        let found = part.iter().find(|each| each.table.name == table.name);
+        let values = &found.expect("it is a table of a result").values;
         page::columns(kind, table, values, wanted, Map::new());
         match &values[0] {
             Values::U64(values) => values.len(),
@@ -196,22 +176,22 @@ fn tell_rows(part: RunResult) -> usize {
 }
 
 /// Tells the last rows, and what the run comes to.
-fn end(prepared: &Prepared, mut result: RunResult, seen: Seen) {
-    let (flows, sessions) = (
-        std::mem::take(&mut result.flows),
-        std::mem::take(&mut result.sessions),
-    );
+fn end(prepared: &Prepared, result: RunResult, mut so_far: SoFar) {
     let (hash, packets) = (result.trace_hash, result.packets);
-    tell_rows(result);
-    if !sessions.is_empty() {
-        let values = sessions.into_columns();
-        page::columns("sessions", &SessionTable::TABLE, &values, &[], Map::new());
+    let has_sessions = !result.sessions.is_empty();
+    let last = tables(result);
+    so_far.take(&last);
+    tell_rows(&last);
+    let [flows, _, _, _, sessions, _] = &last;
+    let tell = |kind, rows: &Rows, more| page::columns(kind, &rows.table, &rows.values, &[], more);
+    if has_sessions {
+        tell("sessions", sessions, Map::new());
     }
     let mut more = Map::new();
     more.insert("trace_hash".into(), format!("{hash:016x}").into());
     more.insert("packets".into(), packets.into());
-    more.insert("summary".into(), seen.summary(prepared, &flows, packets));
-    page::columns("end", &FlowTable::TABLE, &flows.into_columns(), &[], more);
+    more.insert("summary".into(), so_far.summary(prepared, flows, packets));
+    tell("end", flows, more);
 }
 
 /// What the page needs to know of a run before its first row.

@@ -21,13 +21,13 @@ from matplotlib.markers import CARETDOWN
 from matplotlib.ticker import LogLocator
 from polars.dataframe.group_by import GroupBy
 
+from ackclock._core import capacity_bits
 from ackclock.base.errors import AckclockError
 from ackclock.draw import style
 from ackclock.estimates.stats import Estimate
 from ackclock.results import metrics
 from ackclock.results.result import Result
 from ackclock.results.summary import of_stack
-from ackclock.scenario.links import capacity_bits
 from ackclock.scenario.scenario import Flow, Session
 
 #: Lines of several queues.

@@ -6,9 +6,9 @@ tables of the result read them from there.
 
 import io
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +30,11 @@ GROWING = ("samples", "queues", "events", "transfers")
 class Streamed(Result):
     """A result whose growing tables are lazy (`polars.LazyFrame`)."""
 
-    #: Files with the samples, in order. No time is in two of them.
-    files: tuple[Path, ...] = ()
+    #: Table → its files, in order. No time is in two of them.
+    files: Mapping[str, Sequence[Path]] = field(default_factory=dict)
 
-    def sample_parts(self, *columns: str) -> Iterator[pl.DataFrame]:
-        for file in self.files:
+    def parts(self, table: str, *columns: str) -> Iterator[pl.DataFrame]:
+        for file in self.files[table]:
             yield pl.read_parquet(file, columns=list(columns))
 
 
@@ -107,7 +107,7 @@ class _Waiting:
             flows=rest.flows,
             sessions=rest.sessions,
             manifest=rest.manifest,
-            files=tuple(files["samples"]),
+            files=files,
         )
 
     def _file(self, table: str, number: int) -> Path:

@@ -1,4 +1,4 @@
-"""What a run comes to: the quantities of `metrics` that need no numpy.
+"""The quantities of `metrics` that need no numpy; `crates/measure` makes them.
 
 Importing numpy takes 0.06 s of processor time, a fifth of a short `ackclock run`, which prints only
 these. Times are in s from the start of a run, rates in bit/s. A quantity is NaN where samples are
@@ -11,11 +11,8 @@ from typing import Any
 
 import polars as pl
 
+from ackclock import _core
 from ackclock.results.result import Result
-from ackclock.scenario.links import capacity_bits
-
-#: Flows of which it takes longer to start polars' engine than to look at one after another.
-FEW = 16
 
 
 def mss_bytes(resolved: Mapping[str, Any], flow: Mapping[str, Any]) -> int:
@@ -25,10 +22,7 @@ def mss_bytes(resolved: Mapping[str, Any], flow: Mapping[str, Any]) -> int:
 
 def capacity_bps(result: Result) -> float:
     """Payload that the bottleneck can carry, bit/s: its mean rate without the headers."""
-    resolved = result.resolved
-    packet_bytes = resolved["mss_bytes"] + resolved["header_bytes"]
-    rate_bps = capacity_bits(resolved["bottleneck"], 0, duration_s(result)) / duration_s(result)
-    return float(rate_bps * resolved["mss_bytes"] / packet_bytes)
+    return _core.capacity_bps(result.resolved)
 
 
 def duration_s(result: Result) -> float:
@@ -36,26 +30,13 @@ def duration_s(result: Result) -> float:
     return float(result.resolved["duration_ns"] / 1e9)
 
 
-def common_ns(resolved: Mapping[str, Any], starts_us: Iterable[int]) -> tuple[int, int]:
-    """The common interval of a scenario in canonical form, from ns to ns.
+def common_s(result: Result) -> tuple[float, float]:
+    """The common interval of a run, from s to s: that of its goodputs.
 
     All flows without a size are active in it: from their last start to their first stop, or to the
-    end. If they never are at once, or there are none, it is the whole run. `starts_us` has when
-    each flow connects. So `common_interval_ns` of crates/sim/src/common.rs.
+    end. If they never are at once, or there are none, it is the whole run.
     """
-    end_ns: int = resolved["duration_ns"]
-    flows = zip(starts_us, resolved["flows"], strict=True)
-    long = [(start_us, flow) for start_us, flow in flows if flow.get("size_bytes") is None]
-    from_ns = 1000 * max((start_us for start_us, _ in long), default=0)
-    stops_ns = (flow.get("stop_ns") for _, flow in long)
-    until_ns = min((stop_ns for stop_ns in stops_ns if stop_ns is not None), default=end_ns)
-    until_ns = min(until_ns, end_ns)
-    return (from_ns, until_ns) if from_ns < until_ns else (0, end_ns)
-
-
-def common_s(result: Result) -> tuple[float, float]:
-    """The common interval of a run (`common_ns`), from s to s: that of its goodputs."""
-    from_ns, until_ns = common_ns(result.resolved, result.flows["start_us"])
+    from_ns, until_ns = _core.common_ns(result.resolved, result.flows["start_us"].to_list())
     return from_ns / 1e9, until_ns / 1e9
 
 
@@ -64,21 +45,7 @@ def goodputs_bps(result: Result) -> list[float]:
 
     The goodputs of the flows and sessions on a link never add up to more than it can carry.
     """
-    from_s, until_s = common_s(result)
-    return [8 * common_bytes / (until_s - from_s) for common_bytes in result.flows["common_bytes"]]
-
-
-def lifetimes_bps(result: Result) -> list[float]:
-    """Payload acknowledged in order, from each flow's start to its end, bit/s.
-
-    Of flows that start or end at other times such rates are not to be compared or added.
-    """
-    end_us = result.resolved["duration_ns"] / 1e3
-    columns = (result.flows[name] for name in ("delivered_bytes", "start_us", "completed_us"))
-    return [
-        8e6 * delivered_bytes / ((completed_us or end_us) - start_us)
-        for delivered_bytes, start_us, completed_us in zip(*columns, strict=True)
-    ]
+    return _core.goodputs_bps(result)
 
 
 def forward(result: Result) -> list[bool]:
@@ -109,38 +76,12 @@ def utilisation(
     use). The rate is that of each time, if it changes. A full token bucket counts as one that the
     link could send beside. NaN of a link that is dead all the time.
     """
-    if queue is None:
-        links = range(1, 2 + len(result.resolved.get("links", ())))
-        shares = [utilisation(result, start_s, stop_s, queue=number) for number in links]
-        return max((share for share in shares if not math.isnan(share)), default=math.nan)
-    time_us, sent_bytes = queue_columns(result, queue, "time_us", "sent_bytes")
-    if time_us.is_empty():
-        return math.nan
-    last_s = time_us[-1] / 1e6
-    stop_s = last_s if stop_s is None else stop_s
-    if not start_s < stop_s <= last_s:
-        return math.nan
-    before, after = (_at(each_s * 1e6, time_us, sent_bytes) for each_s in (start_s, stop_s))
-    link = link_of(result, queue)
-    capacity = capacity_bits(link, start_s, stop_s) + 8 * link.get("burst_bytes", 0)
-    return float(8 * (after - before) / capacity) if capacity else math.nan
-
-
-def _at(at_us: float, times_us: pl.Series, totals: pl.Series) -> float:
-    """A cumulative column, which is 0 at time 0, at a time: interpolated, as by `numpy.interp`."""
-    after = int((times_us <= at_us).sum())
-    if after == len(times_us):
-        return float(totals[-1])
-    from_us, total = (times_us[after - 1], totals[after - 1]) if after else (0, 0)
-    slope = (totals[after] - total) / (times_us[after] - from_us)
-    return float(slope * (at_us - from_us) + total)
+    return _core.utilisation(result, start_s, stop_s, queue)
 
 
 def jain_index(shares: Iterable[float]) -> float:
     """(Σx)² / (n Σx²): 1 if all shares are equal, 1/n if one share has all (Jain et al. 1984)."""
-    values = [float(share) for share in shares]
-    squares = len(values) * math.fsum(value * value for value in values)
-    return math.fsum(values) ** 2 / squares if squares else math.nan
+    return _core.jain_index([float(share) for share in shares])
 
 
 def completions_us(result: Result) -> pl.Series:
@@ -170,46 +111,7 @@ def mean_rtt_s(result: Result, start_s: float = 0, stop_s: float | None = None) 
 
 
 def _means(result: Result, column: str, start_s: float, stop_s: float | None) -> dict[int, float]:
-    """Mean of each flow over the regular samples in [start_s, stop_s], until it completes.
-
-    Only values that are measured: above 0. Needs little memory beside one part of the samples.
-    """
-    stop_us = 1e6 * (duration_s(result) if stop_s is None else stop_s)
-    interval_us = result.resolved["sample_interval_ns"] // 1000
-    until_us = pl.Series(
-        [stop_us, *(min(each or stop_us, stop_us) for each in result.flows["completed_us"])],
-        dtype=pl.Float64,
-    )
-    sums: dict[int, int] = {}
-    counts: dict[int, int] = {}
-    for part in result.sample_parts("time_us", "flow", column) if interval_us else ():
-        time_us, flow = part["time_us"], part["flow"]
-        values = part[column].cast(pl.UInt64)  # so is its sum
-        within = (time_us >= start_s * 1e6) & (time_us <= until_us[flow])
-        within &= time_us % interval_us == 0
-        time_us, flow, values = (each.filter(within) for each in (time_us, flow, values))
-        # Of the rows of a flow at one time the last counts.
-        moments = time_us * len(until_us) + flow
-        within = values > 0
-        if moments.n_unique() < len(moments):
-            within &= moments.is_last_distinct()
-        of_flows = _of_flows(flow.filter(within), values.filter(within), len(until_us) - 1)
-        for number, total, count in of_flows:
-            sums[number] = sums.get(number, 0) + total
-            counts[number] = counts.get(number, 0) + count
-    return {flow: sums[flow] / counts[flow] for flow in sorted(sums)}
-
-
-def _of_flows(flow: pl.Series, values: pl.Series, flows: int) -> Iterable[tuple[int, int, int]]:
-    """Number, sum and count of the values of each flow that has some."""
-    if flows > FEW:
-        of_flows = pl.DataFrame({"flow": flow, "value": values}).group_by("flow")
-        yield from of_flows.agg(pl.col("value").sum(), pl.len()).iter_rows()
-        return
-    for number in range(1, flows + 1):
-        mine = values.filter(flow == number)
-        if len(mine):
-            yield number, int(mine.sum()), len(mine)
+    return _core.means(result, column, start_s, duration_s(result) if stop_s is None else stop_s)
 
 
 def sojourns_us(

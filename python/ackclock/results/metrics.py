@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
+from ackclock import _core
 from ackclock.results import measures
 from ackclock.results.measures import (
     capacity_bps,
@@ -81,7 +82,7 @@ def lifetime_bps(result: Result) -> Array:
 
     Of flows that start or end at other times such rates are not to be compared or added.
     """
-    return np.array(measures.lifetimes_bps(result))
+    return np.array(_core.lifetimes_bps(result))
 
 
 def convergence_time_s(result: Result, window_s: float = 10, share: float = 0.8) -> float | None:
@@ -91,9 +92,7 @@ def convergence_time_s(result: Result, window_s: float = 10, share: float = 0.8)
     fair share: an equal part of the bottleneck's payload capacity. Windows slide by 1 s from the
     last start. The default of 80 % is ours.
     """
-    bps = _window_bps(result, window_s)[_forward(result)]
-    fair = (bps >= share * capacity_bps(result) / len(bps)).all(axis=0)
-    return float(fair.argmax()) if fair.any() else None
+    return _core.convergence_s(result, last_start_s(result), window_s, share)
 
 
 def unfair_until_s(
@@ -164,24 +163,10 @@ def frame_delays_s(
     that never comes counts with the time that it had. Empty if the flow has no `frames`, or never
     connects.
     """
-    resolved = result.resolved
-    of, end_us = resolved["flows"][flow - 1], 1e6 * duration_s(result)
-    if (frames := of.get("frames")) is None:
-        return np.empty(0)
     connected_us = _of(result.events, flow).filter(kind="established")["time_us"]
-    if connected_us.is_empty():
-        return np.empty(0)
-    size, mss = frames["size_bytes"], measures.mss_bytes(resolved, of)
-    # Only a stack of its own writes single bytes.
-    size = size if of.get("stack") else -(-size // mss) * mss
-    last_us = end_us if stop_s is None else 1e6 * stop_s
-    written_us = np.arange(connected_us[0], last_us, frames["every_ns"] / 1e3)
-    samples = _of(result.samples, flow)
-    ends = size * np.arange(1, len(written_us) + 1)
-    at = np.searchsorted(samples["delivered_bytes"].to_numpy(), ends)
-    delivered_us: Array = np.append(samples["time_us"].to_numpy(), end_us)[at]
-    delays_s: Array = (delivered_us - written_us)[written_us >= 1e6 * start_s] / 1e6
-    return delays_s
+    first_us = None if connected_us.is_empty() else connected_us[0]
+    stop_s = duration_s(result) if stop_s is None else stop_s
+    return np.array(_core.frame_delays_s(result, flow, first_us, start_s, stop_s))
 
 
 def queue_delays_s(
@@ -216,19 +201,8 @@ def until_completed(result: Result, samples: pl.DataFrame) -> pl.DataFrame:
 
 def _delivered_bits(result: Result, times_s: Array) -> Array:
     """Payload delivered until each time, bits; shape (flows, times)."""
-    by_flow = result.samples.partition_by("flow", as_dict=True)
-    rows = []
-    for flow, resolved in zip(result.flows["flow"], result.resolved["flows"], strict=True):
-        mss_bits = 8 * measures.mss_bytes(result.resolved, resolved)
-        samples = by_flow.get((flow,), result.samples.clear())
-        known = _from_zero(samples["time_us"], samples["delivered_packets"])
-        rows.append(np.interp(times_s * 1e6, *known, right=np.nan) * mss_bits)
-    return np.array(rows).reshape(len(rows), len(times_s))
-
-
-def _from_zero(times_us: pl.Series, values: pl.Series) -> tuple[Array, Array]:
-    """A cumulative column with a 0 at time 0 in front."""
-    return np.append(0.0, times_us), np.append(0.0, values)
+    bits = _core.delivered_bits(result, times_s.tolist())
+    return np.frombuffer(bits).reshape(len(result.flows), len(times_s))
 
 
 def _of(table: pl.DataFrame, flow: int) -> pl.DataFrame:

@@ -142,7 +142,8 @@ class Recorder:
         made = {table: tables.frame(table, rows.get(table, {})) for table in tables.TABLES}
         mss_bytes = max((flow.last.mss_bytes or 0 for flow in self.flows), default=0)
         flows = [
-            {"algorithm": spec, "rtt_ns": 1000 * (flow.last.min_rtt_us or 0)}
+            {"algorithm": spec, "direction": flow.direction}
+            | {"rtt_ns": 1000 * (flow.last.min_rtt_us or 0)}
             | ({"mss_bytes": flow.last.mss_bytes} if flow.last.mss_bytes else {})
             | ({"size_bytes": flow.counted("acked_bytes")} if flow.completed_us else {})
             for spec, flow in zip(specs, self.flows, strict=True)

@@ -95,9 +95,9 @@ class Result:
         resolved: dict[str, Any] = self.manifest["resolved"]
         return resolved
 
-    def sample_parts(self, *columns: str) -> Iterator[pl.DataFrame]:
-        """These columns of the samples in parts, in order; no time is in two of them."""
-        yield self.samples[list(columns)]
+    def parts(self, table: str, *columns: str) -> Iterator[pl.DataFrame]:
+        """These columns of a table in parts, in order; no time is in two of them."""
+        yield getattr(self, table)[list(columns)]
 
     def save(self, directory: str | os.PathLike[str]) -> Path:
         """Writes the tables as Parquet and the manifest, all or nothing; returns the directory."""

@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import compress
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 from rich.table import Table
 
+from ackclock import _core
 from ackclock.base.table import new_table
 from ackclock.estimates.estimate import Estimate
 from ackclock.results import certificate, measures
@@ -60,68 +59,36 @@ def of_stack(resolved: Mapping[str, Any], name: str) -> str:
     return f"{stack} {name}" if stack else name
 
 
-#: A connection of a program with less of the goodput of its fastest is one for control.
-CONTROL = 0.01
-
-
 def of(result: Result) -> dict[str, Any]:
     """A run in numbers that JSON can hold; None is what the run does not tell."""
-    goodputs_bps, lifetimes_bps = measures.goodputs_bps(result), measures.lifetimes_bps(result)
-    forward = measures.forward(result)
-    mean_cwnd = measures.mean_cwnd_packets(result)
-    mean_rtt = measures.mean_rtt_s(result)
     manifest = result.manifest
-    compared = [*compress(goodputs_bps, forward)]
-    if "connections" in manifest:  # of programs, which also have some for control
-        least_bps = CONTROL * max(compared, default=0.0)
-        compared = [each for each in compared if each >= least_bps]
+    # Of programs some connections are for control.
+    found = _core.summary(result, "connections" in manifest)
     some = ("trace_hash", "cpu_time_s", "kernel", "certificate", "lost_acks")
     known = {key: manifest[key] for key in some if manifest.get(key) is not None}
+    flows = result.flows[["flow", "algorithm", "direction"]].iter_rows(named=True)
     return {
         "backend": manifest.get("backend", "sim"),
         "seed": result.scenario.seed,
         "duration_s": measures.duration_s(result),
-        "common_s": [*measures.common_s(result)],
-        "utilisation": _finite(measures.utilisation(result)),
-        "jain_index": _finite(measures.jain_index(compared)),
+        **{key: found[key] for key in ("common_s", "utilisation", "jain_index")},
         "packets": manifest["packets"],
         "wall_time_s": manifest["wall_time_s"],
         **known,
         "flows": [
-            {
-                "flow": flow["flow"],
-                "algorithm": of_stack(resolved, flow["algorithm"]),
-                "direction": flow["direction"],
-                "goodput_bps": _finite(goodput),
-                "lifetime_bps": _finite(lifetime),
-                "mean_cwnd_packets": _finite(mean_cwnd.get(flow["flow"], math.nan)),
-                "mean_rtt_s": _finite(mean_rtt.get(flow["flow"], math.nan)),
-                "retransmitted_packets": flow["retransmitted_packets"],
-                "recoveries": flow["recoveries"],
-                "timeouts": flow["timeouts"],
-                "receiver_limited": _receiver_limited(result, flow),
-            }
-            for resolved, flow, goodput, lifetime in zip(
-                result.resolved["flows"],
-                result.flows.iter_rows(named=True),
-                goodputs_bps,
-                lifetimes_bps,
-                strict=True,
+            flow | {"algorithm": of_stack(resolved, flow["algorithm"])} | each
+            for resolved, flow, each in zip(
+                result.resolved["flows"], flows, found["flows"], strict=True
             )
         ],
         "sessions": list(_sessions(result)),
-        "queues": [_queue(result, number) for number in _queues(result)],
+        "queues": [
+            {"queue": each["queue"], "discipline": measures.discipline(result, each["queue"])}
+            | each
+            for each in found["queues"]
+        ],
         "traces": _traces(result),
     }
-
-
-def _receiver_limited(result: Result, flow: Mapping[str, Any]) -> float | None:
-    """The share of a flow's time in which its receive window was the limit."""
-    limited_us, start_us = flow["receive_window_limited_us"], flow["start_us"]
-    completed_us = flow["completed_us"] or 1e6 * measures.duration_s(result)
-    if limited_us is None or start_us is None or completed_us <= start_us:
-        return None
-    return float(limited_us / (completed_us - start_us))
 
 
 def _traces(result: Result) -> list[dict[str, Any]]:
@@ -149,29 +116,6 @@ def trace_lines(summary: dict[str, Any]) -> list[str]:
     ]
 
 
-def _queues(result: Result) -> list[int]:
-    (numbers,) = measures.columns_of(result.queues, "queue")
-    return sorted(numbers.unique())
-
-
-def _queue(result: Result, number: int) -> dict[str, Any]:
-    names = ("link_lost_packets", "policed_packets", "dropped_packets", "marked_packets")
-    lengths, *rest = measures.queue_columns(result, number, "queue_packets", *names)
-    lost, policed, dropped, marked = (each[-1] for each in rest)
-    sojourns_us = measures.sojourns_us(result, number)
-    return {
-        "queue": number,
-        "discipline": measures.discipline(result, number),
-        "utilisation": _finite(measures.utilisation(result, queue=number)),
-        "mean_queue_packets": int(lengths.sum()) / len(lengths),
-        "median_delay_s": _quantile_s(sojourns_us, 0.5),
-        "high_delay_s": _quantile_s(sojourns_us, 0.95),
-        "lost_packets": lost + policed,
-        "dropped_packets": dropped,
-        "marked_packets": marked,
-    }
-
-
 def _sessions(result: Result) -> Iterator[dict[str, Any]]:
     """One entry per [[session]] of the scenario."""
     if not result.scenario.sessions:
@@ -183,13 +127,14 @@ def _sessions(result: Result) -> Iterator[dict[str, Any]]:
         last = first + session.count - 1
         rows = result.sessions[first - 1 : last]
         own = completions_us.filter((sessions >= first) & (sessions <= last))
+        median_us: Any = own.quantile(0.5, "linear")
         yield {
             "first": first,
             "last": last,
             "algorithm": session.algorithm,
             "carried_bps": _finite(8 * int(rows["common_bytes"].sum()) / (until_s - from_s)),
             "transfers": int(rows["transfers"].sum()),
-            "median_completion_s": _finite(_quantile_s(own, 0.5)),
+            "median_completion_s": None if median_us is None else _finite(float(median_us) / 1e6),
         }
         first = last + 1
 
@@ -349,11 +294,6 @@ def number(value: float | Estimate | None, scale: float, digits: int) -> str:
     if value.n > 1:
         text += f" ({value.low * scale:.{digits}f} … {value.high * scale:.{digits}f})"
     return text
-
-
-def _quantile_s(times_us: pl.Series, quantile: float) -> float:
-    time_us = times_us.quantile(quantile, "linear")
-    return math.nan if time_us is None else float(time_us) / 1e6
 
 
 def _finite(value: float) -> float | None:

@@ -52,7 +52,7 @@ def make(canonical: Mapping[str, Any], resolved: str, modules: Mapping[str, str]
     canonical = _drawn(canonical, resolved)
     network = Network(canonical)
     starts_ns = _core.connects_ns(resolved)
-    common_ns = measures.common_ns(canonical, (start_ns // 1000 for start_ns in starts_ns))
+    common_ns = _core.common_ns(canonical, [start_ns // 1000 for start_ns in starts_ns])
     queues = tuple(kind_of(link) for link in network.links)
     guest = [
         f"run {canonical['duration_ns']} {canonical['sample_interval_ns']}",
