@@ -82,7 +82,7 @@ class _Run:
         return self.experiment.run({**self.point, "algorithm": algorithm}, self.seed)
 
     def told(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """What is asked of it, as the engine tells it: crates/wasm/src/numbers.rs."""
+        """What is asked of it, as the engine tells it: crates/measure/src/numbers.rs."""
         names = sorted({"others_mbps" if each == HARM else each for each in self.columns})
         at_least = [name for name in names if row[name + BOUND] == "at least"]
         return {name: row[name] for name in names} | {"at_least": at_least}

@@ -14,8 +14,6 @@ const TESTBED: &[&str] = &[
     "crates/linux/bpf",
     "crates/linux/build.rs",
     "crates/linux/src",
-    "crates/measure/Cargo.toml",
-    "crates/measure/src",
     "crates/net/Cargo.toml",
     "crates/net/src",
     "crates/py-kernel/src",

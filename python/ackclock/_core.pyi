@@ -4,7 +4,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, SupportsIndex, final
 
-__all__ = ["HEADER_BYTES", "Prepared", "Snapshot", "Written", "algorithms", "any_quantity", "check_on_vlinux", "configure", "connections", "connects_ns", "engine_version", "examples", "keys", "loss_changes", "quantity_units", "read_quantity", "read_room", "read_toml", "rtts_ns", "run_many", "scenario_schema", "switches", "table", "tables", "write_quantity"]
+__all__ = ["HEADER_BYTES", "Prepared", "Snapshot", "Written", "algorithms", "any_quantity", "capacity_bits", "capacity_bps", "check_on_vlinux", "common_ns", "configure", "connections", "connects_ns", "convergence_s", "delivered_bits", "engine_version", "examples", "frame_delays_s", "goodputs_bps", "jain_index", "keys", "lifetimes_bps", "loss_changes", "means", "numbers", "quantity_units", "read_quantity", "read_room", "read_toml", "rtts_ns", "run_many", "scenario_schema", "summary", "switches", "table", "tables", "utilisation", "write_quantity"]
 
 HEADER_BYTES: Final[int]
 """
@@ -143,11 +143,27 @@ def any_quantity(text: str) -> tuple[str, str, int]:
     Raises ValueError that says what to write.
     """
 
+def capacity_bits(link: Any, start_s: float, stop_s: float) -> float:
+    """
+    What a link of a canonical scenario can carry from one time to another, IP bits.
+    """
+
+def capacity_bps(resolved: Any) -> float:
+    """
+    Payload that the bottleneck of a canonical scenario can carry, bit/s.
+    """
+
 def check_on_vlinux(json: str, series: str) -> None:
     """
     Refuses a scenario (canonical JSON) that Linux of a series ("6.12") in virtual time cannot run.
 
     Raises FieldError that names the first field.
+    """
+
+def common_ns(resolved: Any, starts_us: SupportsGetItem[int, SupportsIndex]) -> tuple[int, int]:
+    """
+    The common interval of a scenario in canonical form, from ns to ns; `starts_us`: when each flow
+    connects.
     """
 
 def configure(spec: str) -> dict:
@@ -173,6 +189,17 @@ def connects_ns(json: str) -> list[int]:
     Raises AckclockError.
     """
 
+def convergence_s(result: Any, last_start_s: float, window_s: float, share: float) -> float | None:
+    """
+    Time from the last start until the forward flows share fairly, s; None: not by the end.
+    """
+
+def delivered_bits(result: Any, times_s: SupportsGetItem[int, float]) -> bytes:
+    """
+    Payload that flows have had delivered until some times, bits: numbers of 64 bits, flow by flow; NaN
+    behind a flow's last sample.
+    """
+
 def engine_version() -> str:
     """
     Version of the engine and a hash of its sources; a part of every result's key.
@@ -183,9 +210,29 @@ def examples() -> list[tuple[str, str]]:
     The files of examples/: path below it, text.
     """
 
+def frame_delays_s(result: Any, flow: SupportsIndex, established_us: float | None, start_s: float, stop_s: float) -> list[float]:
+    """
+    Delays of the frames that a flow writes within some time, s.
+    """
+
+def goodputs_bps(result: Any) -> list[float]:
+    """
+    Payload sent and acknowledged in the common interval, of each flow, bit/s.
+    """
+
+def jain_index(shares: SupportsGetItem[int, float]) -> float:
+    """
+    Jain's index; NaN if all shares are 0.
+    """
+
 def keys() -> str:
     """
     The keys of each table, JSON: name, meaning, default, and what they take.
+    """
+
+def lifetimes_bps(result: Any) -> list[float]:
+    """
+    Payload acknowledged in order, from each flow's start to its end, bit/s.
     """
 
 def loss_changes(json: str) -> list[list[tuple[int, int]]]:
@@ -194,6 +241,18 @@ def loss_changes(json: str) -> list[list[tuple[int, int]]]:
     probability of a loss changes before the end of the run, ns, and to how many parts in 10⁹.
 
     Raises AckclockError.
+    """
+
+def means(result: Any, column: str, start_s: float, stop_s: float) -> dict[int, float]:
+    """
+    Mean of "cwnd_packets" or "srtt_us" over the regular samples of each flow in a window, until it
+    completes. A flow without a sample has no entry.
+    """
+
+def numbers(result: Any, mine: SupportsIndex) -> list[tuple[str, float | None, bool]]:
+    """
+    What the scorecard measures of a run, whose first `mine` flows are those of the algorithm: name,
+    value, and whether it is only known to be at least that.
     """
 
 def quantity_units() -> list[tuple[str, list[tuple[str, int]]]]:
@@ -253,6 +312,11 @@ def scenario_schema() -> str:
     The JSON Schema of a scenario file: what people write, what each key means, its range, its default.
     """
 
+def summary(result: Any, of_programs: bool) -> Any:
+    """
+    What a run comes to: common interval, utilisation, Jain's index, flows and queues.
+    """
+
 def switches() -> list[tuple[str, str]]:
     """
     The keys of a flow that a switch of `net.ipv4` turns off, and the switches.
@@ -269,6 +333,11 @@ def tables() -> list[tuple[str, str, list[tuple[str, str, str, list[str]]]]]:
     """
     The tables of a run: name, what a row is, and of each column name, type ("u32", "u64" or
     "name"), meaning and the names that the codes of a "name" stand for.
+    """
+
+def utilisation(result: Any, start_s: float, stop_s: float | None, queue: SupportsIndex | None) -> float:
+    """
+    Share of a link's rate in use from one time to another; NaN where samples are missing.
     """
 
 def write_quantity(kind: str, number: SupportsIndex) -> str:

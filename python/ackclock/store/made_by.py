@@ -7,6 +7,8 @@ import functools
 import hashlib
 from pathlib import Path
 
+from ackclock import _core
+
 _HERE = Path(__file__).parents[1]
 #: From the ground up: a module imports from its own package and from those before it.
 LAYERS = (
@@ -33,8 +35,11 @@ LAYERS = (
 
 @functools.cache
 def source_hash(package: str = LAYERS[-1], *modules: str) -> str:
-    """A hash of a package, all below it and single modules: `("hosts", "questions/measure.py")`."""
-    digest = hashlib.sha256()
+    """A hash of a package, all below it and single modules: `("hosts", "questions/measure.py")`.
+
+    The engine is in it: it measures the runs, also those of Linux.
+    """
+    digest = hashlib.sha256(_core.engine_version().encode())
     for path in files(package, *modules):
         digest.update(path.read_bytes())
     return digest.hexdigest()
