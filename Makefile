@@ -156,7 +156,7 @@ docs-claims: build ## Rewrite docs/claims.md: all papers, with other assumptions
 	$(BIN)/python scripts/claims_page.py docs out/report
 
 vectors: ## Rewrite vectors/: what every algorithm answers to a script; as root its bytecode, too
-	ACKCLOCK_WRITE_VECTORS=1 cargo test --locked -q -p ackclock-host --test vectors
+	ACKCLOCK_WRITE_VECTORS=1 cargo test --locked -q -p ackclock-host --test all vectors::
 	ACKCLOCK_WRITE_VECTORS=1 cargo test --locked -q -p ackclock-linux --test replay
 
 record: ## As root: record the kernel's own CUBIC and BBR anew, under traffic with losses (1 minute)

@@ -22,8 +22,10 @@ case $RUST in
 esac
 if [ "${1-}" = slow ]; then
 	# Four times the random cases, where there are any; the build is that of `make test`.
-	random=$(grep -l 'proptest!' crates/*/tests/*.rs | sed -E 's|.*/(.*)\.rs|--test \1|')
-	PROPTEST_CASES=1024 cargo_test $RUST --lib $random
+	export PROPTEST_CASES=1024
+	random=$(grep -l 'proptest!' crates/*/tests/*.rs | sed -E 's|.*/(.*)\.rs|\1::|')
+	cargo_test $RUST --lib
+	cargo_test $RUST --test all -- $random
 	# Many wait for a browser, a server or a virtual machine.
 	python_test -n 3 --dist loadfile -m "slow and not alone"
 	python_test -m alone

@@ -112,6 +112,14 @@ def test_what_a_mutant_drops_stands_once_in_its_file(mutant):
     assert (ROOT / mutant.path).read_text(encoding="utf-8").count(mutant.old) == 1
 
 
+@pytest.mark.parametrize("main", sorted(ROOT.glob("crates/*/tests/main.rs")), ids=str)
+def test_each_file_of_tests_is_a_part_of_their_program(main):
+    declared = set(re.findall(r"^mod (\w+);", main.read_text(encoding="utf-8"), re.MULTILINE))
+    files = {path.stem for path in main.parent.glob("*.rs")} - {"main"}
+    folders = {path.parent.name for path in main.parent.glob("*/mod.rs")}
+    assert declared == files | folders
+
+
 def test_an_algorithms_name_decides_nothing():
     """The simulator may ask what a file declares, not what it is called."""
     names = "|".join(algorithm["name"] for algorithm in _core.algorithms())

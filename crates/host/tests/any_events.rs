@@ -2,7 +2,7 @@
 //! limits, wrapping clocks and sequence numbers, hooks in any order. And once more with
 //! every algorithm built to stop at undefined behaviour.
 
-mod common;
+use crate::common;
 
 use std::env;
 use std::process::{Command, Output};
@@ -128,7 +128,7 @@ fn recover(flow: &mut Flow, what: &str) {
 /// behaviour undefined. What overflows a signed number wraps, as in the kernel.
 fn sanitized(test: &str) -> Output {
     let compiler = env::var("CC").unwrap_or("cc".into());
-    Command::new(env::current_exe().unwrap())
+    let output = Command::new(env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture"])
         .env(
             "CC",
@@ -138,18 +138,23 @@ fn sanitized(test: &str) -> Output {
         // Its code is this compiler's.
         .env("ACKCLOCK_TRUST", "1")
         .output()
-        .unwrap()
+        .unwrap();
+    assert!(
+        output.stdout.starts_with(b"\nrunning 1 test\n"),
+        "{output:?}"
+    );
+    output
 }
 
 #[test]
 fn nothing_is_undefined() {
-    let output = sanitized("no_sequence_of_events_breaks_an_algorithm");
+    let output = sanitized("any_events::no_sequence_of_events_breaks_an_algorithm");
     assert!(output.status.success(), "{output:?}");
 }
 
 #[test]
 fn what_is_undefined_is_seen() {
-    let output = sanitized("a_shift_by_40_of_32_bits");
+    let output = sanitized("any_events::a_shift_by_40_of_32_bits");
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1));
     assert!(

@@ -1,6 +1,6 @@
 //! Bad C files: whatever one does, the user reads one clear line.
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -226,7 +226,7 @@ const MOMENT: &str = " (flow 3 at 1.234567 s, cwnd 100)\n";
 
 /// Runs `bad_file` on this file in a process of its own.
 fn run(file: &UserFile) -> (Output, String) {
-    let output = in_a_process("bad_file", &[("BAD", file.path.to_str().unwrap())]);
+    let output = in_a_process("attacks::bad_file", &[("BAD", file.path.to_str().unwrap())]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     (output, said)
 }
@@ -349,7 +349,10 @@ fn a_write_beside_the_private_state_or_the_socket_is_named() {
 #[test]
 fn a_crash_of_other_code_goes_where_it_went_before() {
     let good = hook("");
-    let output = in_a_process("a_crash_of_ours", &[("GOOD", good.path.to_str().unwrap())]);
+    let output = in_a_process(
+        "attacks::a_crash_of_ours",
+        &[("GOOD", good.path.to_str().unwrap())],
+    );
     let said = String::from_utf8_lossy(&output.stderr);
     use std::os::unix::process::ExitStatusExt;
     assert_eq!(output.status.signal(), Some(libc::SIGSEGV), "{said}");
@@ -418,7 +421,7 @@ fn odd_names_work() {
 
 #[test]
 fn relative_names_links_line_ends_and_marks_work() {
-    let output = in_a_process("relative_names", &[]);
+    let output = in_a_process("attacks::relative_names", &[]);
     assert!(
         output.status.success(),
         "{}",

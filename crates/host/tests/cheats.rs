@@ -1,6 +1,6 @@
 //! Files that want more than is theirs: each is refused, or ends its process with one line.
 
-mod common;
+use crate::common;
 
 use std::fs;
 
@@ -20,7 +20,7 @@ fn file(before: &str, what: &str) -> UserFile {
 /// What is said of it when it runs.
 fn said(file: &UserFile, more: &[(&str, &str)]) -> (bool, String) {
     let path = file.path.to_str().unwrap();
-    let output = in_a_process("two_flows", &[&[("BAD", path)], more].concat());
+    let output = in_a_process("cheats::two_flows", &[&[("BAD", path)], more].concat());
     let said = String::from_utf8_lossy(&output.stderr).replace(path, "FILE");
     (output.status.success(), said)
 }

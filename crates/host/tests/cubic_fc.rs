@@ -1,7 +1,7 @@
 //! Cubic-FC's phases on scripted losses, computed by hand from section III of the paper.
 //! beta = 717/1024, f_max = 614/1024, sigma = 51/1024, delta_i = 512/1024.
 
-mod common;
+use crate::common;
 
 use ackclock_host::CongestionControl;
 use common::{Cubic, Flow};

@@ -1,7 +1,7 @@
 //! Vegas, Veno, YeAH and Illinois: what they do follows from the queueing delay. RTTs in
 //! microseconds; the measured ones of Vegas's kin count one more.
 
-mod common;
+use crate::common;
 
 use ackclock_host::Era;
 use common::Flow;

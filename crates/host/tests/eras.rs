@@ -1,6 +1,6 @@
 //! The helpers that the kernel gives its algorithms, in either era.
 
-mod common;
+use crate::common;
 
 use ackclock_host::{Era, HostConfig};
 use common::Flow;

@@ -1,7 +1,7 @@
 //! SQRT, Constant Rate, Compound, FAST, Libra and HRF on scripted ACKs and losses, against
 //! values computed by hand from the formula that each file's head gives.
 
-mod common;
+use crate::common;
 
 use common::{Flow, UserFile};
 

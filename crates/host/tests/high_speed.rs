@@ -1,6 +1,6 @@
 //! BIC, HighSpeed TCP and Scalable TCP: growth and back-off follow from the window.
 
-mod common;
+use crate::common;
 
 use ackclock_host::Era;
 use common::Flow;

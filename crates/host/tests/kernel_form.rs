@@ -1,7 +1,7 @@
 //! Files in the Linux kernel's form: parameters, what they register, and what is said of those that
 //! cannot run. The kernel's own files are in tests/hosts/test_kernel_files.py.
 
-mod common;
+use crate::common;
 
 use ackclock_host::{Algorithm, AlgorithmError, CongestionControl, HostConfig, RateSample};
 use common::{in_a_process, UserFile};
@@ -334,7 +334,7 @@ fn no_text_of_a_file_is_overlooked() {
 
 #[test]
 fn a_variable_is_frozen_after_module_init() {
-    let output = in_a_process("a_write_of_ours", &[]);
+    let output = in_a_process("kernel_form::a_write_of_ours", &[]);
     let message = String::from_utf8_lossy(&output.stderr);
     let expected = "my_cc.c:11, function my_min_tso: writes counter, which all flows would share, \
                     after module_init: keep it in the socket's private state (inet_csk_ca)";

@@ -1,7 +1,7 @@
 //! Every algorithm and every preset of it, by the same measures: what an RTT adds, what a
 //! loss takes, what a timeout leaves. The laws are the papers' formulas, in floating point.
 
-mod common;
+use crate::common;
 
 use common::Flow;
 

@@ -1,7 +1,7 @@
 //! Files in the style of out-of-tree modules: what they allocate, ask of the version, compute and
 //! export. And what such files use that no host has.
 
-mod common;
+use crate::common;
 
 use ackclock_host::{Algorithm, CongestionControl, HostConfig, RateSample};
 use common::UserFile;

@@ -1,6 +1,6 @@
 //! A user's file is compiled from one snapshot: code, fingerprint and file never disagree.
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -70,7 +70,10 @@ fn an_edit_during_a_compile_parts_no_code_from_its_fingerprint() {
     let cc = compiler(tools.path(), edit);
     fs::write(tools.path().join("n"), "0").unwrap();
     let edits = tools.path().to_str().unwrap();
-    passes("edited_while_compiled", &[("CC", &cc), ("EDITS", edits)]);
+    passes(
+        "snapshot::edited_while_compiled",
+        &[("CC", &cc), ("EDITS", edits)],
+    );
 }
 
 #[test]
@@ -112,7 +115,7 @@ fn the_fingerprint_is_of_file_headers_compiler_and_flags() {
             ("SOURCE", source.path.to_str().unwrap()),
             ("PRINT", print.to_str().unwrap()),
         ];
-        passes("print_a_fingerprint", &variables);
+        passes("snapshot::print_a_fingerprint", &variables);
         fs::read_to_string(&print).unwrap()
     };
     let mut seen = vec![fingerprint("gcc"), fingerprint("gcc -O1"), fingerprint(&cc)];
@@ -148,7 +151,7 @@ fn an_unusable_directory_for_temporary_files_is_named() {
         ("/dev/null", "no such directory"),
     ] {
         passes(
-            "without_a_temporary_directory",
+            "snapshot::without_a_temporary_directory",
             &[("TMPDIR", place), ("REASON", reason)],
         );
     }

@@ -1,6 +1,6 @@
 //! SQUARE:FF's K on scripted losses, computed by hand from eq. (3) and (4) of the paper.
 
-mod common;
+use crate::common;
 
 use common::{Cubic, Flow};
 

@@ -1,7 +1,7 @@
 //! H-TCP, Hybla and Westwood+: what they do follows from time since the last loss, from the
 //! RTT, and from the rate of ACKs.
 
-mod common;
+use crate::common;
 
 use ackclock_host::Era;
 use common::Flow;

@@ -1,6 +1,6 @@
 //! Users' own C files: what loads, and what is said when one does not.
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 use std::{fs, thread};
@@ -201,12 +201,21 @@ fn fields_that_the_kernel_keeps_to_itself_are_read_only() {
 #[test]
 fn a_missing_compiler_is_said_to_be_missing() {
     // In a process of its own, whose environment no other test reads.
-    let status = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "without_a_compiler", "--ignored", "-q"])
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "user_files::without_a_compiler",
+            "--ignored",
+            "-q",
+        ])
         .env("CC", "no-such-cc")
-        .status()
+        .output()
         .unwrap();
-    assert!(status.success());
+    assert!(output.status.success(), "{output:?}");
+    assert!(
+        output.stdout.starts_with(b"\nrunning 1 test\n"),
+        "{output:?}"
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Accurate ECN (RFC 9768): the receiver counts marks, and each ACK tells the count.
 #![allow(missing_docs)]
 
-mod common;
+use crate::common;
 
 use ackclock_host::{Algorithm, CaState, CongestionControl, HostConfig};
 use ackclock_net::impair::{Bernoulli, Loss};

@@ -3,7 +3,7 @@
 //! and later starts; the tolerances depend on how much chance a run has.
 #![allow(missing_docs)]
 
-mod common;
+use crate::common;
 
 use ackclock_net::queue::{
     CodelParameters, FqCodelParameters, PieParameters, QueueKind, RedParameters,

@@ -3,7 +3,7 @@
 //! Linux.
 #![allow(missing_docs)]
 
-mod common;
+use crate::common;
 
 use ackclock_sim::scenario::{Profile, Scenario};
 use ackclock_sim::RunResult;

@@ -2,7 +2,7 @@
 //! in its order. The private state of each ACK says what the algorithm believes.
 #![allow(missing_docs)]
 
-mod common;
+use crate::common;
 #[allow(dead_code)]
 #[path = "../../host/tests/vectors/private_state.rs"]
 mod private_state;

@@ -1,7 +1,7 @@
 //! An algorithm that calls `cc_become_reno`, because the connection has not the ECN that it needs, is
 //! Reno in each packet: in windows, in timing, in what a mark does.
 
-mod common;
+use crate::common;
 
 use ackclock_host::Algorithm;
 use ackclock_net::queue::{CodelParameters, QueueKind};

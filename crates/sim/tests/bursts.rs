@@ -1,6 +1,6 @@
 //! What leaves a host at once: TSO's bursts, and pacing, seen in the queue that they make.
 
-mod common;
+use crate::common;
 
 use ackclock_sim::scenario::{Profile, Scenario};
 use ackclock_sim::RunResult;

@@ -1,15 +1,13 @@
 //! Whatever the scenario: no packet appears or vanishes, data arrives in order and
 //! once, windows are kept, and a seed repeats everything.
 
-mod common;
-#[path = "common/drawn.rs"]
-mod drawn;
+use crate::common;
 
 use ackclock_sim::record::EventKind;
 use ackclock_sim::scenario::{Direction, Write};
 use ackclock_sim::{Census, Options, Run, RunResult};
+use common::drawn::{scenarios, scenarios_on_a_dumbbell, short_and_long_scenarios};
 use common::{simulate, simulate_with};
-use drawn::{scenarios, scenarios_on_a_dumbbell, short_and_long_scenarios};
 use proptest::prelude::*;
 
 fn tables_are_equal(one: &RunResult, other: &RunResult) -> Result<(), TestCaseError> {

@@ -2,7 +2,7 @@
 //! and each hook is served or refused by name. The table at the head of `tcp/host/mod.rs` names
 //! these tests.
 
-mod common;
+use crate::common;
 
 use ackclock_host::{Algorithm, Configured, CongestionControl, HostConfig, Scratch};
 use ackclock_sim::scenario::Profile;
@@ -282,11 +282,15 @@ CC_ALGORITHM(quarter, "Goes down to a quarter.", .ssthresh = quarter_ssthresh,
 #[test]
 fn a_connection_is_released() {
     let output = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "released", "--ignored"])
+        .args(["--exact", "contract::released", "--ignored"])
         .env("ACKCLOCK_TRUST", "1")
         .output()
         .unwrap();
     assert!(output.status.success(), "{output:?}");
+    assert!(
+        output.stdout.starts_with(b"\nrunning 1 test\n"),
+        "{output:?}"
+    );
 }
 
 #[test]

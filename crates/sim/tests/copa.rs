@@ -2,7 +2,7 @@
 //! the queue, use the link, and do not care for losses that are not theirs.
 #![allow(missing_docs)]
 
-mod common;
+use crate::common;
 
 use ackclock_sim::scenario::{Flow, Profile, Scenario};
 use ackclock_sim::RunResult;

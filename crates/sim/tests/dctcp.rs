@@ -1,7 +1,7 @@
 //! DCTCP beside real Linux, whose receivers run it, too, and beside its closed forms.
 #![allow(missing_docs)]
 
-mod common;
+use crate::common;
 
 use ackclock_net::impair::{Bernoulli, Loss};
 use ackclock_net::queue::{QueueKind, RedParameters, StepParameters};

@@ -1,7 +1,7 @@
 //! Runs with ECN: marks take the place of losses, and only the first SYN asks for it.
 #![allow(missing_docs)]
 
-mod common;
+use crate::common;
 
 use ackclock_net::queue::{QueueKind, StepParameters};
 use ackclock_sim::record::EventKind;

@@ -5,7 +5,7 @@
 //! ACK its time (us), snd_una and snd_nxt (segments), snd_cwnd and srtt (us). `ACKCLOCK_ACKS=FILE cargo test -p ackclock-sim --test every_ack -- --nocapture` compares
 //! any other.
 
-mod common;
+use crate::common;
 
 use ackclock_sim::record::AckSeen;
 use ackclock_sim::scenario::{Profile, Reads, Scenario};

@@ -1,7 +1,7 @@
 //! Applications that write now and then.
 #![allow(missing_docs)]
 
-mod common;
+use crate::common;
 
 use ackclock_sim::scenario::{Frames, Profile, Scenario, Write};
 use common::{dumbbell, flow, simulate, MS, S};

@@ -1,7 +1,7 @@
 //! Receivers that lie.
 #![allow(missing_docs)]
 
-mod common;
+use crate::common;
 
 use ackclock_net::queue::{CodelParameters, QueueKind};
 use ackclock_sim::scenario::{EcnMode, Flow, Hides, Profile, Scenario};

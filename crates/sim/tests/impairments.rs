@@ -2,7 +2,7 @@
 //! The bands are those of several runs there, with other seeds and later starts.
 #![allow(missing_docs)]
 
-mod common;
+use crate::common;
 
 use ackclock_host::Snapshot;
 use ackclock_net::impair::{Bernoulli, GilbertElliott, Loss, PARTS};

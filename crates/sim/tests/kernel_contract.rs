@@ -1,7 +1,7 @@
 //! What a file in the kernel's form finds besides what our dialect uses, seen from the file. The table
 //! at the head of `tcp/host/mod.rs` names these tests.
 
-mod common;
+use crate::common;
 
 use ackclock_host::{Algorithm, CaState, Configured};
 use ackclock_sim::scenario::Profile;

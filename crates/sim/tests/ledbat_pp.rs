@@ -2,7 +2,7 @@
 //! and what they cure, and that it yields.
 #![allow(missing_docs)]
 
-mod common;
+use crate::common;
 
 use ackclock_sim::scenario::{Flow, Profile, Scenario};
 use ackclock_sim::RunResult;

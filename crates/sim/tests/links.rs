@@ -1,6 +1,6 @@
 //! Several links on a flow's way.
 
-mod common;
+use crate::common;
 
 use ackclock_net::buffer::Buffer;
 use ackclock_net::link::Bottleneck;

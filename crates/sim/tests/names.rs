@@ -1,7 +1,7 @@
 //! An algorithm's name decides nothing: a copy of its file under another name gives the same
 //! packets and the same tables, with every profile.
 
-mod common;
+use crate::common;
 
 use ackclock_host::{Algorithm, Scratch};
 use ackclock_sim::scenario::Profile;

@@ -2,7 +2,7 @@
 //! and a fair share beside CUBIC, which the coupled queue is made for (RFC 9332).
 #![allow(missing_docs)]
 
-mod common;
+use crate::common;
 
 use ackclock_net::queue::{Dualpi2Parameters, QueueKind};
 use ackclock_sim::scenario::{EcnMode, Flow, Profile, Scenario};

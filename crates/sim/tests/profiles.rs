@@ -1,7 +1,7 @@
 //! What the profiles of Linux 2.6 differ in; `docs/profiles.md` has the sources. The mechanisms
 //! have tests of their own beside their code.
 
-mod common;
+use crate::common;
 
 use ackclock_host::CaState;
 use ackclock_net::buffer::Buffer;

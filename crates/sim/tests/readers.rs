@@ -1,6 +1,6 @@
 //! How many ACKs a receiver sends, by when its application reads (docs/tcp-endpoint.md).
 
-mod common;
+use crate::common;
 
 use ackclock_sim::scenario::{Profile, Reads};
 use common::{dumbbell, flow, simulate_acks, MS, S};

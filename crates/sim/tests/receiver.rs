@@ -1,6 +1,6 @@
 //! The receiver alone: what it acknowledges, when, and what the ACK says.
 
-mod common;
+use crate::common;
 
 use ackclock_sim::scenario::Profile;
 use ackclock_sim::tcp::profile::{Kernel, Reads, Switches};

@@ -1,6 +1,6 @@
 //! The sender alone, where its rules are easily got wrong: probes, timers, F-RTO, old kernels.
 
-mod common;
+use crate::common;
 
 use ackclock_host::{Algorithm, CaState, Configured};
 use ackclock_sim::scenario::Profile;

@@ -1,7 +1,7 @@
 //! The sender alone, rule by rule of the RFCs, where a slip would go unnoticed: timers, windows,
 //! PRR and RACK. Undo and Linux 2.6 are in `undo.rs`.
 
-mod common;
+use crate::common;
 
 use ackclock_host::{Algorithm, CaState};
 use ackclock_sim::scenario::Profile;

@@ -1,6 +1,6 @@
 //! Flows that take turns in rounds do what they do in order of time.
 
-mod common;
+use crate::common;
 
 use ackclock_sim::scenario::{Flow, Profile};
 use ackclock_sim::{Options, RunError};

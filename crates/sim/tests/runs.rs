@@ -1,6 +1,6 @@
 //! Whole runs: what they report, and how they refuse.
 
-mod common;
+use crate::common;
 
 use ackclock_sim::record::EventKind;
 use ackclock_sim::scenario::{Flow, Profile, Session, Sizes};

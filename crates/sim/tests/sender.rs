@@ -2,7 +2,7 @@
 //!
 //! RTT 100 ms; every test says which rule it shows. Segments are numbered from 0.
 
-mod common;
+use crate::common;
 
 use ackclock_host::{Algorithm, CaState};
 use ackclock_sim::scenario::Profile;

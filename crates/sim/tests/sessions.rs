@@ -1,6 +1,6 @@
 //! Sources of background traffic generate what they claim: gaps, sizes, round-trip times, load.
 
-mod common;
+use crate::common;
 
 use ackclock_sim::scenario::{Flow, Profile, Session, Sizes};
 use ackclock_sim::RunResult;

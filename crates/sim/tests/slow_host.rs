@@ -1,6 +1,6 @@
 //! Hosts that need time for an ACK with SACK blocks.
 
-mod common;
+use crate::common;
 
 use ackclock_sim::scenario::{Flow, Profile, Scenario};
 use common::{dumbbell, flow, simulate_acks, MS, S};

@@ -1,6 +1,6 @@
 //! A link that is the interface of the host that sends: TCP small queues (`tcp_small_queue_check`).
 
-mod common;
+use crate::common;
 
 use ackclock_host::Snapshot;
 use ackclock_net::link::Place;

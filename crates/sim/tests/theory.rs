@@ -1,6 +1,6 @@
 //! The simulator against closed forms.
 
-mod common;
+use crate::common;
 
 use ackclock_sim::record::EventKind;
 use ackclock_sim::scenario::{Profile, Reads, Scenario};

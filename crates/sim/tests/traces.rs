@@ -10,7 +10,7 @@
 //!
 //! `data/traces.jsonl` has the dumbbells in canonical form, for the simulator in a browser.
 
-mod common;
+use crate::common;
 
 use ackclock_host::TcpSock;
 use ackclock_net::buffer::Buffer;

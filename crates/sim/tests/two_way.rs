@@ -1,6 +1,6 @@
 //! Data both ways: ACKs queue among it, and nothing else changes.
 
-mod common;
+use crate::common;
 
 use ackclock_sim::scenario::{Direction, Flow, Profile, Scenario};
 use ackclock_sim::{Options, Run};

@@ -1,6 +1,6 @@
 //! The sender alone: what tells that a reduction was a mistake, and Linux 2.6's own rules.
 
-mod common;
+use crate::common;
 
 use ackclock_host::CaState;
 use ackclock_sim::scenario::Profile;

@@ -274,7 +274,7 @@ impl UserFile {
 
 /// Runs an ignored test of this binary in a process of its own, with these variables set.
 pub fn in_a_process(test: &str, variables: &[(&str, &str)]) -> std::process::Output {
-    std::process::Command::new(std::env::current_exe().unwrap())
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
             test,
@@ -285,5 +285,10 @@ pub fn in_a_process(test: &str, variables: &[(&str, &str)]) -> std::process::Out
         ])
         .envs(variables.iter().copied())
         .output()
-        .unwrap()
+        .unwrap();
+    assert!(
+        output.stdout.starts_with(b"\nrunning 1 test\n"),
+        "{output:?}"
+    );
+    output
 }

@@ -1,6 +1,7 @@
 //! Scenarios for the tests, in the units people use.
 #![allow(dead_code, missing_docs)]
 
+pub mod drawn;
 pub mod script;
 pub mod wild;
 

@@ -1,7 +1,5 @@
 //! CUBIC against its formula, and against the mistakes that others made in it.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod hooks;
 mod hystart;
 mod model;

@@ -1,0 +1,22 @@
+//! One program of all tests of this crate: built and linked once, run on every core.
+
+mod any_events;
+mod attacks;
+mod cheats;
+mod common;
+mod cubic;
+mod cubic_fc;
+mod delay_based;
+mod eras;
+mod family;
+mod high_speed;
+mod kernel_form;
+mod laws;
+mod modules;
+mod snapshot;
+mod spec;
+mod square_ff;
+mod time_based;
+mod user_files;
+mod vectors;
+mod version;
