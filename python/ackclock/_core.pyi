@@ -1,8 +1,8 @@
-from _typeshed import SupportsGetItem
+from _typeshed import Incomplete, SupportsGetItem
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, SupportsIndex, final
+from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
 __all__ = ["HEADER_BYTES", "Prepared", "Snapshot", "Written", "algorithms", "any_quantity", "capacity_bits", "capacity_bps", "check_on_vlinux", "common_ns", "configure", "connections", "connects_ns", "convergence_s", "delivered_bits", "engine_version", "examples", "frame_delays_s", "goodputs_bps", "jain_index", "keys", "lifetimes_bps", "loss_changes", "means", "numbers", "quantity_units", "read_quantity", "read_room", "read_toml", "rtts_ns", "run_many", "scenario_schema", "summary", "switches", "table", "tables", "utilisation", "write_quantity"]
 
@@ -143,12 +143,12 @@ def any_quantity(text: str) -> tuple[str, str, int]:
     Raises ValueError that says what to write.
     """
 
-def capacity_bits(link: Any, start_s: float, stop_s: float) -> float:
+def capacity_bits(link: Incomplete, start_s: SupportsFloat | SupportsIndex, stop_s: SupportsFloat | SupportsIndex) -> float:
     """
     What a link of a canonical scenario can carry from one time to another, IP bits.
     """
 
-def capacity_bps(resolved: Any) -> float:
+def capacity_bps(resolved: Incomplete) -> float:
     """
     Payload that the bottleneck of a canonical scenario can carry, bit/s.
     """
@@ -160,7 +160,7 @@ def check_on_vlinux(json: str, series: str) -> None:
     Raises FieldError that names the first field.
     """
 
-def common_ns(resolved: Any, starts_us: SupportsGetItem[int, SupportsIndex]) -> tuple[int, int]:
+def common_ns(resolved: Incomplete, starts_us: SupportsGetItem[int, SupportsIndex]) -> tuple[int, int]:
     """
     The common interval of a scenario in canonical form, from ns to ns; `starts_us`: when each flow
     connects.
@@ -189,12 +189,12 @@ def connects_ns(json: str) -> list[int]:
     Raises AckclockError.
     """
 
-def convergence_s(result: Any, last_start_s: float, window_s: float, share: float) -> float | None:
+def convergence_s(result: Any, last_start_s: SupportsFloat | SupportsIndex, window_s: SupportsFloat | SupportsIndex, share: SupportsFloat | SupportsIndex) -> float | None:
     """
     Time from the last start until the forward flows share fairly, s; None: not by the end.
     """
 
-def delivered_bits(result: Any, times_s: SupportsGetItem[int, float]) -> bytes:
+def delivered_bits(result: Any, times_s: SupportsGetItem[int, SupportsFloat | SupportsIndex]) -> bytes:
     """
     Payload that flows have had delivered until some times, bits: numbers of 64 bits, flow by flow; NaN
     behind a flow's last sample.
@@ -210,7 +210,7 @@ def examples() -> list[tuple[str, str]]:
     The files of examples/: path below it, text.
     """
 
-def frame_delays_s(result: Any, flow: SupportsIndex, established_us: float | None, start_s: float, stop_s: float) -> list[float]:
+def frame_delays_s(result: Any, flow: SupportsIndex, established_us: SupportsFloat | SupportsIndex | None, start_s: SupportsFloat | SupportsIndex, stop_s: SupportsFloat | SupportsIndex) -> list[float]:
     """
     Delays of the frames that a flow writes within some time, s.
     """
@@ -220,7 +220,7 @@ def goodputs_bps(result: Any) -> list[float]:
     Payload sent and acknowledged in the common interval, of each flow, bit/s.
     """
 
-def jain_index(shares: SupportsGetItem[int, float]) -> float:
+def jain_index(shares: SupportsGetItem[int, SupportsFloat | SupportsIndex]) -> float:
     """
     Jain's index; NaN if all shares are 0.
     """
@@ -243,7 +243,7 @@ def loss_changes(json: str) -> list[list[tuple[int, int]]]:
     Raises AckclockError.
     """
 
-def means(result: Any, column: str, start_s: float, stop_s: float) -> dict[int, float]:
+def means(result: Any, column: str, start_s: SupportsFloat | SupportsIndex, stop_s: SupportsFloat | SupportsIndex) -> dict[int, float]:
     """
     Mean of "cwnd_packets" or "srtt_us" over the regular samples of each flow in a window, until it
     completes. A flow without a sample has no entry.
@@ -312,7 +312,7 @@ def scenario_schema() -> str:
     The JSON Schema of a scenario file: what people write, what each key means, its range, its default.
     """
 
-def summary(result: Any, of_programs: bool) -> Any:
+def summary(result: Any, of_programs: bool) -> Incomplete:
     """
     What a run comes to: common interval, utilisation, Jain's index, flows and queues.
     """
@@ -335,7 +335,7 @@ def tables() -> list[tuple[str, str, list[tuple[str, str, str, list[str]]]]]:
     "name"), meaning and the names that the codes of a "name" stand for.
     """
 
-def utilisation(result: Any, start_s: float, stop_s: float | None, queue: SupportsIndex | None) -> float:
+def utilisation(result: Any, start_s: SupportsFloat | SupportsIndex, stop_s: SupportsFloat | SupportsIndex | None, queue: SupportsIndex | None) -> float:
     """
     Share of a link's rate in use from one time to another; NaN where samples are missing.
     """
