@@ -78,7 +78,7 @@ def test_on_is_one_option():
         if "on" in command.callback.__annotations__
     }
     one = {name for name, annotation in named.items() if annotation is On}
-    assert one == {"attack", "conform", "evaluate", "reproduce", "run", "sweep"}
+    assert one == {"attack", "conform", "evaluate", "reproduce", "response", "run", "sweep"}
     assert set(named) - one == {"compare"}, "it takes Linux alone"
 
 

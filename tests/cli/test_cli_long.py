@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from ackclock.cli import console, main
+from ackclock.base import interrupts
+from ackclock.cli import console
 from command import SCENARIO
 from common import ACKCLOCK, wait_until
 
@@ -75,7 +76,7 @@ def test_an_interrupt_of_which_a_library_makes_a_panic_is_an_interrupt(monkeypat
     class PanicException(BaseException):
         """As pyo3's: polars raises it where an interrupt meets it on its way to numpy."""
 
-    monkeypatch.setattr(main, "_interrupts", [signal.SIGINT])
+    monkeypatch.setattr(interrupts, "_interrupts", [signal.SIGINT])
     with pytest.raises(typer.Exit) as left, console.one_line_errors("all is kept"):
         raise PanicException
     assert left.value.exit_code == 130
@@ -85,13 +86,13 @@ def test_an_interrupt_of_which_a_library_makes_a_panic_is_an_interrupt(monkeypat
 def test_an_interrupt_in_a_finaliser_comes_once_more():
     program = """
 import signal, time
-from ackclock.cli import main
+from ackclock.base import interrupts
 
 class Finalised:
     def __del__(self):
         signal.raise_signal(signal.SIGINT)
 
-signal.signal(signal.SIGINT, main._interrupt)
+signal.signal(signal.SIGINT, interrupts.interrupt)
 Finalised()
 try:
     time.sleep(60)

@@ -49,7 +49,7 @@ def shown(page, program="ackclock"):
 def as_shown(tmp_path):
     """A directory with the scenario that README shows."""
     (scenario,) = blocks("toml")
-    assert len(scenario.splitlines()) == 10
+    assert len(scenario.splitlines()) == 11
     (tmp_path / "scenario.toml").write_text(scenario)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     return tmp_path

@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 from ackclock import AckclockError
-from ackclock.cli import evaluate, main
+from ackclock.base import interrupts
+from ackclock.cli import evaluate
 from ackclock.scenario.scenario import Scenario
 from ackclock.scorecard import checks, run
 from common import ACKCLOCK, ROOT, wait_until
@@ -168,7 +169,7 @@ class PanicException(BaseException):
 
 
 def test_an_interrupt_that_a_library_changed_leaves_no_green_file(old, monkeypatch):
-    monkeypatch.setattr(main, "_interrupts", [signal.SIGTERM])
+    monkeypatch.setattr(interrupts, "_interrupts", [signal.SIGTERM])
     required = [checks.Threshold("R3", not_unsafe=True)]
     with pytest.raises(PanicException), evaluate._errors_for_ci(old, required):
         raise PanicException

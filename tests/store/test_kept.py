@@ -352,6 +352,6 @@ def test_what_makes_a_row_is_in_the_hash_that_names_it(row):
     assert len(rows[0]) > 10
     ours = {each.removeprefix("ackclock.") for each in called if each.startswith("ackclock.")}
     known = {".".join(path.with_suffix("").parts[-2:]) for path in made_by.files(*roots)}
-    assert {"results.metrics", "results.result", "hosts.threads"} <= ours <= known
+    assert {"results.result", "hosts.threads"} <= ours <= known
     assert not known & {"draw.html", "scorecard.page", "cli.run", "explore.app", "pages.site"}
     assert made_by.source_hash(*roots) != made_by.source_hash()

@@ -11,8 +11,11 @@ use measure::Table;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
+use crate::AckclockError;
+
 fn setup(result: &Bound<'_, PyAny>) -> PyResult<Setup> {
-    result.getattr("resolved")?.extract()
+    let setup: PyResult<_> = result.getattr("resolved")?.extract();
+    setup.map_err(|error| AckclockError::new_err(format!("its scenario is none: {error}")))
 }
 
 /// These columns of a table in parts, or all columns of one that does not grow with the time.

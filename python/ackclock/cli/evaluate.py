@@ -35,7 +35,6 @@ from ackclock.cli.console import (
     say_shard,
     showing,
 )
-from ackclock.scenario.scenario import name_in
 
 if TYPE_CHECKING:
     from ackclock.questions.card import Question
@@ -122,6 +121,7 @@ def evaluate_command(
     unless --jobs says otherwise. Choose few rows: a run takes 70 s.
     """
     from ackclock.hosts.work import quiet  # noqa: PLC0415 (slow to import)
+    from ackclock.scenario.scenario import name_in  # noqa: PLC0415
     from ackclock.scorecard import data, run  # noqa: PLC0415 (slow to import)
     from ackclock.scorecard.evaluated import Request  # noqa: PLC0415
 
@@ -368,6 +368,7 @@ def attack_command(
     attack.json, for --check, and a picture.
     """
     from ackclock.questions.trouble import VARIED  # noqa: PLC0415 (slow to import)
+    from ackclock.scenario.scenario import name_in  # noqa: PLC0415
     from ackclock.scorecard import attack, drawing  # noqa: PLC0415
 
     with one_line_errors():

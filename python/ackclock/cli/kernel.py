@@ -31,7 +31,6 @@ from ackclock.cli.console import (
     progress_bar,
     styled,
 )
-from ackclock.scenario.table import refused
 
 #: What an interrupt may leave, and what shows it.
 INTERRUPTED = "`ackclock status` shows what is registered"
@@ -208,6 +207,8 @@ def doctor_command() -> None:
             mark = styled("yes", "green") if each["ok"] else styled("no", "red")
             table.add_row(mark, each["what"], each["found"], "" if each["ok"] else each["fix"])
         print_table(table)
+        from ackclock.scenario.table import refused  # noqa: PLC0415 (slow to import)
+
         out.print(f"--on kernel refuses {', '.join(refused('kernel'))} (docs/testbed.md)")
     if any(each["needed"] and not each["ok"] for each in findings):
         raise typer.Exit(1)
