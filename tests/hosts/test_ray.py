@@ -18,7 +18,7 @@ import ackclock
 from ackclock import AckclockError, Bottleneck, Flow, Local, Ray, Result, Scenario
 from ackclock.base.errors import AlgorithmError
 from ackclock.hosts import ray as on_ray
-from ackclock.hosts.work import Work
+from ackclock.hosts.work import CACHE, Work
 from ackclock.scenario import snapshot
 from ackclock.sweeps.sweep import Sweep
 from common import ACKCLOCK, wait_until
@@ -205,7 +205,7 @@ def test_the_command(cluster, sweep, ackclock, tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[0] == f"{RUNS} runs to simulate"
     table = pl.read_parquet(tmp_path / "out" / "sweep" / "sweep.parquet")
-    here, (todo, _) = run(sweep, Local())
+    here, (todo, _) = run(sweep, Local(), cache=Path(CACHE))
     assert todo == 0
     assert table.equals(here)
 

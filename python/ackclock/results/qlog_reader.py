@@ -461,8 +461,7 @@ def _traces(path: Path) -> Iterator[tuple[Row, list[tuple[str, Row]]]]:
         if error.msg != "Extra data":
             raise AckclockError(f"{path}: line {error.lineno}: {_NO_JSON} ({error.msg})") from None
         is_sequence, whole = True, None
-    if is_sequence:
-        records = list(_records(path, text))
+    if is_sequence and (records := list(_records(path, text))):
         head = records[0][1].get("trace", records[0][1])
         yield head if isinstance(head, dict) else {}, records[1:]
         return
