@@ -33,5 +33,5 @@ def test_a_switch_of_all_flows(switch, lost):
 
 def test_flows_that_share_a_switch():
     flows = Flow(algorithm="reno"), Flow(algorithm="reno", tlp=False)
-    with pytest.raises(AckclockError, match=r"flow 2: tlp = false: .* share one; give it to all"):
+    with pytest.raises(AckclockError, match=r"flow 2: tlp = false: .* share a sysctl; give all"):
         run(*flows)
