@@ -127,8 +127,7 @@ def evaluate_command(
 
     started_s = time.monotonic()
     with one_line_errors(RESUMES):
-        name = Path(name_in(algorithm)).stem
-        path = output or Path("out") / f"evaluate-{name}"
+        path = output or Path("out") / f"evaluate-{Path(name_in(algorithm)).stem}"
         asked = run.chosen(rows)
         others = [each.strip() for each in against.split(",") if each.strip() != algorithm]
         request = Request(algorithm, asked, others, quick, held_out, _seconds(budget))
@@ -375,8 +374,7 @@ def attack_command(
         if check is not None:
             _check_attack(algorithm, check, jobs)
             return
-        name = Path(name_in(algorithm)).stem
-        path = output or Path("out") / f"attack-{name}"
+        path = output or Path("out") / f"attack-{Path(name_in(algorithm)).stem}"
         what = hurt if hurt in attack.HURTS else attack.function(hurt)
         linux = linux_of(on, jobs)
         with Directory(path) as directory:
