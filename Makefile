@@ -74,7 +74,7 @@ quic: $(VENV)/quic build ## QUIC stacks as flows: `stack = "quinn"` (tests have 
 lab: build $(LAB) ## The laboratory as files for any web server, in out/lab (minutes): needs clang
 	@$(BIN)/python scripts/lab_page.py out/lab
 
-test: $(VENV)/quic build $(VENV)/dev ## The tests of every crate and command (8 minutes from nothing); skipped ones at the end
+test: $(VENV)/quic build $(VENV)/dev ## The tests of every crate and command (17 minutes from nothing); skipped ones at the end
 	@if scripts/require.sh --check clang libelf; then $(MAKE) --no-print-directory --silent $(KERNEL); fi
 	@if scripts/require.sh --check clang wasm node; then $(MAKE) --no-print-directory --silent $(LAB); fi
 	@RUST="$(or $(RUST),$(CRATES))" PYTHON="$(PYTHON)" scripts/test.sh
