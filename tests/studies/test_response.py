@@ -1,5 +1,7 @@
 """Response functions: closed forms against the papers' numbers, and simulations against both."""
 
+import json
+
 import polars as pl
 import pytest
 
@@ -140,5 +142,15 @@ def test_on_linux_in_virtual_time(ackclock, tmp_path):
     assert rows["analytic_packets"].is_null().all()
     done = ackclock("response", *of, "--lowest", "1e-2")
     assert "take it with --on vlinux, which has Linux's own headers" in done.stderr
-    done = ackclock("evaluate", "./tcp_mine.c", "--quick", "--no-page", "--on", "vlinux")
-    assert "run, sweep, response and conform take it with --on vlinux" in done.stdout
+    card = ["--quick", "--rows", "R3,R10c", "--against", "reno", "--on", "vlinux", "-o", "card"]
+    done = ackclock("evaluate", "./tcp_mine.c", *card)
+    assert done.returncode == 0, done.stderr
+    assert "equal to Reno in every number" in done.stdout
+    assert "not finished: vlinux does not answer R10c (" in done.stdout
+    card = json.loads((tmp_path / "card" / "card.json").read_text())
+    assert [card["on"], *(each["row"] for each in card["rows"])] == ["vlinux", "R3"]
+    page = (tmp_path / "card" / "index.html").read_text()
+    assert "all on vlinux" in page
+    assert "Not on the vlinux: " in page
+    runs = pl.read_parquet(tmp_path / "card" / "rows.parquet")
+    assert set(runs["on"]) == {"vlinux"}

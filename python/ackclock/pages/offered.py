@@ -12,6 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
+from ackclock.base.errors import AckclockError
 from ackclock.figures.experiment import Experiment
 from ackclock.figures.reproduce import Reproduced
 from ackclock.scenario import snapshot
@@ -73,11 +74,17 @@ class Offered:
     def c_file(self, path: str) -> str:
         """The name of the copy of a C file; copies it, and what it includes.
 
-        Raises `AckclockError` if it does not load.
+        Raises `AckclockError` if it neither loads nor is in the kernel's form.
         """
         if (real := os.path.realpath(path)) not in self._names:
-            snapshot.current().configure(path)
-            _, sources = snapshot.seen().files[path]
+            try:
+                snapshot.current().configure(path)
+                _, sources = snapshot.seen().files[path]
+            except AckclockError:  # only Linux may take it
+                module = snapshot.current().kernel_module(path)
+                if module is None:
+                    raise
+                sources = module[0]
             self._source(real, {os.path.realpath(each): text for each, text in sources})
         return self._names[real]
 

@@ -19,7 +19,7 @@ from ackclock.hosts.work import CACHE, Work, quiet
 from ackclock.questions.card import MARKS, Answer, Answers
 from ackclock.questions.held_out import Gap
 from ackclock.scorecard import own, run
-from ackclock.scorecard.evaluated import AGAINST, SIMULATOR, Evaluated, Request
+from ackclock.scorecard.evaluated import AGAINST, Evaluated, Request
 from ackclock.store.entries import MANIFEST, write_json, write_parquet
 
 #: Of card.json; it rises when a key changes its meaning or goes.
@@ -129,7 +129,7 @@ def table(evaluated: Evaluated) -> pl.DataFrame | None:
         runs.table.with_columns(row=pl.lit(asked.question.row), on=pl.lit(side))
         for asked in evaluated.asked
         for side, runs in (
-            (SIMULATOR, asked.runs),
+            (evaluated.host, asked.runs),
             (evaluated.on, asked.linux and asked.linux.runs),
         )
         if runs
@@ -148,7 +148,7 @@ def as_json(evaluated: Evaluated) -> dict[str, Any]:
         "algorithm": evaluated.algorithm,
         "against": list(evaluated.against),
         "quick": evaluated.quick,
-        "on": evaluated.on or SIMULATOR,
+        "on": evaluated.on or evaluated.host,
         "made_by": evaluated.made_by,
         "headline": headline(evaluated),
         "rows": [

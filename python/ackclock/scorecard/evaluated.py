@@ -15,7 +15,7 @@ from ackclock.questions.held_out import Gap, gaps
 QUESTIONS: Sequence[Question] = (*sharing.ROWS, *paths.ROWS)
 #: What an algorithm is compared with, unless told otherwise.
 AGAINST = ("cubic", "reno")
-#: The side that answers every row.
+#: Who answers every row of an algorithm that it takes.
 SIMULATOR = "simulator"
 
 
@@ -98,8 +98,10 @@ class Evaluated:
     failed: Failed | None = None
     #: Why there is no more, if nothing failed: the budget.
     stopped: str | None = None
-    #: "kernel" or "vlinux", beside the simulator; None if the card is of the simulator alone.
+    #: "kernel" or "vlinux", beside the simulator; None if one host answers alone.
     on: str | None = None
+    #: Who answers every row: Linux, if the simulator refuses the algorithm.
+    host: str = SIMULATOR
     #: The same questions on other links, if that was asked.
     held_out: HeldOut | None = None
 
@@ -122,6 +124,7 @@ class Evaluated:
         """Which ackclock, and how many runs."""
         quickly = " · a quick run: wide intervals" if self.quick else ""
         beside = f" · beside it: {self.on}" if self.on else ""
+        beside += f" · all on {self.host}" if self.host != SIMULATOR else ""
         return f"ackclock {_core.engine_version()}{quickly}{beside}"
 
     @property
@@ -129,7 +132,7 @@ class Evaluated:
         """How much was simulated, in words."""
         tables = [asked.runs.table.unique("key") for asked in self.asked]
         runs, packets = sum(map(len, tables)), sum(int(table["packets"].sum()) for table in tables)
-        cpu_s = sum(float(table["cpu_time_s"].sum()) for table in tables)
+        cpu_s = sum(float(table["cpu_time_s"].sum() or 0) for table in tables)  # Linux tells none
         return (
             f"{runs} runs, {units.packets_in_words(packets)}; "
             f"they took {cpu_s:.0f} s of processor time."

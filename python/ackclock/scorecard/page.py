@@ -13,7 +13,7 @@ from ackclock.questions.card import Answer, Answers, Number
 from ackclock.results.result import PAGE
 from ackclock.scorecard import data
 from ackclock.scorecard.drawing import figure
-from ackclock.scorecard.evaluated import SIMULATOR, Asked, Evaluated
+from ackclock.scorecard.evaluated import Asked, Evaluated
 
 LEAD = (
     "RFC 9743 (BCP 133) names what to ask of a congestion control, and sets no thresholds. Each "
@@ -72,7 +72,7 @@ def _short(found: Estimate, number: Number) -> str:
 def _sides(asked: Asked, evaluated: Evaluated) -> list[tuple[str, Answers]]:
     """The simulator's answers, and those of Linux, if it was asked."""
     linux = [(evaluated.on, asked.linux.answers)] if evaluated.on and asked.linux else []
-    return [(SIMULATOR, asked.answers), *linux]
+    return [(evaluated.host, asked.answers), *linux]
 
 
 def table(evaluated: Evaluated) -> html.Table:
@@ -101,7 +101,7 @@ def table(evaluated: Evaluated) -> html.Table:
             marks = [each if given.answers else "—" for each in marks]
             cells = [cell(first, each) if first else "—" for each in names]
             said = [asked.question.row, asked.question.words, number.name]
-            said = said if side == SIMULATOR else ["", "", ""]
+            said = said if given is asked.answers else ["", "", ""]
             rows.append([*said, *([side] if on else []), *cells, *marks])
     if evaluated.failed:
         rows.append(
@@ -201,7 +201,7 @@ def row_section(asked: Asked, evaluated: Evaluated) -> html.Section:
     text = f"RFC 9743, {section(question.criterion)}."
     text += f"\n\nUnsafe: {'; '.join(unsafe)}." if unsafe else ""
     for why in asked.linux.refused if asked.linux else ():
-        text += f"\n\nNot on the {evaluated.on}: {why}."
+        text += f"\n\nNot on the {evaluated.on or evaluated.host}: {why}."
     marks = [asked.answers.mark(each) for each in evaluated.against]
     return html.Section(
         f"{question.row}: {question.words}",

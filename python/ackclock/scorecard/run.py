@@ -17,7 +17,7 @@ from ackclock.hosts.work import WORK, Work, quiet
 from ackclock.questions.card import Question, answers
 from ackclock.questions.links import LINKS, trial
 from ackclock.scenario import snapshot
-from ackclock.scenario.scenario import name_in
+from ackclock.scenario.scenario import KERNEL, name_in
 from ackclock.scorecard.evaluated import (
     QUESTIONS,
     Asked,
@@ -26,7 +26,7 @@ from ackclock.scorecard.evaluated import (
     HeldOut,
     Request,
 )
-from ackclock.scorecard.on_linux import ask_linux, rehearse
+from ackclock.scorecard.on_linux import ask_linux, only_linux, rehearse
 from ackclock.scorecard.runs import (
     NotLoadedError,
     filled,
@@ -78,8 +78,9 @@ def evaluate(
 
     Before them, the algorithm must run on `links.trial` and be safe on `links.LINKS`; before all
     points of the questions come those of a quick run. If it crashes, does not return, or is unsafe
-    on the links, the card says so and ends there. `on` also asks Linux what it can measure;
-    `on_linux` is called before with how many of these runs are not kept, and their seconds.
+    on the links, the card says so and ends there. `on` also asks Linux what it can measure, Linux
+    alone if the simulator refuses the file or it is `kernel:NAME`; `on_linux` is called before with
+    how many of these runs are not kept, and their seconds.
     C files run in a process of their own. Raises `AckclockError` if there is no such algorithm, or
     another cannot be loaded or run.
     """
@@ -91,13 +92,19 @@ def evaluate(
     parts = _Part.all_of(request)
     asking = _Asking(request, work)
     with snapshot.held():
-        asking.ask(parts)
+        if on is None or not algorithm.startswith(KERNEL):
+            asking.ask(parts)
+        refused = asking.failed and asking.failed.stage == "compile"
+        if on is not None and (refused or algorithm.startswith(KERNEL)):
+            return only_linux(request, on, work, on_linux)
         stage, shown = asking.last(parts)
         found = asking.found["held out"]
         if asking.failed or asking.stopped:
             on = None
         if on is not None:
-            shown = ask_linux(shown, on, stage == "quick", work, on_linux)
+            asked = [(each.question, each.experiment) for each in shown]
+            linux = ask_linux(asked, on, stage == "quick", work, on_linux)
+            shown = [replace(each, linux=own) for each, own in zip(shown, linux, strict=True)]
     return Evaluated(
         algorithm,
         others,

@@ -34,8 +34,15 @@ class Repeats(Batch):
     """The repeats of an experiment."""
 
     @classmethod
-    def of(cls, experiment: Experiment, *, quick: bool, drawn_by: int | None = None) -> Self:
-        """All of them; on other links if `drawn_by` is a number."""
+    def of(
+        cls,
+        experiment: Experiment,
+        *,
+        quick: bool,
+        drawn_by: int | None = None,
+        version: str | None = None,
+    ) -> Self:
+        """All of them; on other links if `drawn_by` is a number. `version` is the executor's."""
         seeds = range(1, seeds_of(experiment, quick=quick) + 1)
         repeats = list(repeats_of(experiment, experiment.points, seeds))
         if drawn_by is not None:
@@ -43,13 +50,13 @@ class Repeats(Batch):
                 (point, seed, elsewhere(scenario, drawn_by, experiment.name, _place(point), seed))
                 for point, seed, scenario in repeats
             ]
-        return cls(experiment, None, repeats)
+        return cls(experiment, None, repeats, version)
 
     @functools.cached_property
     def keys(self) -> list[str]:
         """The keys of its runs, in order."""
         # Equal runs may count other flows as mine: 1 of CUBIC beside 4 of CUBIC, and 4 beside 1.
-        return [f"{each.key()}-{each.flows[0].count}" for each in self.scenarios]
+        return [f"{each.key(self.version)}-{each.flows[0].count}" for each in self.scenarios]
 
     def runs(self, store: KeptRows, work: Work) -> Runs:
         """Runs what is not kept."""

@@ -173,8 +173,8 @@ impl Job<'_> {
         let (nobody, instead) = match is_kernels && names.iter().all(is_linux) {
             true => (
                 "the simulator does not serve",
-                "run, sweep, response and conform take it with --on vlinux, which has Linux's own \
-                 headers; or ",
+                "run, sweep, response, evaluate and conform take it with --on vlinux, which has \
+                 Linux's own headers; or ",
             ),
             false => ("no host of ackclock serves", ""),
         };

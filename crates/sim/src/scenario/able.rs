@@ -164,7 +164,7 @@ const fn idle<T>() -> Able<T> {
 rows! { FLOW of Flow:
     // Fields = (usual values) [TCP, QUIC, UDP, session] [vlinux, kernel, shell].
     algorithm = (any) [Only("an algorithm of `ackclock list`", |_, flow| when(
-        flow.algorithm.starts_with(KERNEL), "only Linux has it; run, sweep and conform take it with --on kernel or --on vlinux")), Yes, Yes, Yes]
+        flow.algorithm.starts_with(KERNEL), "only Linux has it; run, sweep, evaluate and conform take it with --on kernel or --on vlinux")), Yes, Yes, Yes]
         [Only(OF_LINUX, not_of_linux), Yes, ONE_PATH];
     stack = (none) [Yes, Yes, Yes, TCP_ONLY] [Only("udp", |_, flow| when(
         flow.stack.is_some_and(|name| name != StackName::Udp),
