@@ -29,15 +29,10 @@ from ackclock.figures import (
     Quantity,
     Repeats,
     Variant,
-    above,
-    below,
     computed,
     grid,
-    ours,
     plots,
-    ratio,
     reproduce,
-    within,
 )
 from ackclock.figures.claim import JudgedClaim, judged, verdict_of
 from ackclock.figures.named import Named
@@ -58,17 +53,17 @@ def judge(claim):
     return JudgedClaim(claim, judged(claim.parts, {}))
 
 
-PARTS = [above(known(f"{name} ms", mean), 0) for name, mean in ((16, 30), (80, -3), (320, -30))]
-ALONE = judge(Claim("a.alone", "It converges", [below(known("convergence", 150), 200)]))
+PARTS = [known(f"{name} ms", mean).above(0) for name, mean in ((16, 30), (80, -3), (320, -30))]
+ALONE = judge(Claim("a.alone", "It converges", [known("convergence", 150).below(200)]))
 CLAIMS = [ALONE, judge(Claim("a.every", "It is always sooner", PARTS))]
 
 
 @pytest.mark.parametrize(
     ("part", "shown"),
     [
-        (within(known("", 1), 250, 600), "250 … 600 s"),
-        (below(known("", 1), 200), "< 200 s"),
-        (above(known("", 1), 0), "> 0 s"),
+        (known("", 1).within(250, 600), "250 … 600 s"),
+        (known("", 1).below(200), "< 200 s"),
+        (known("", 1).above(0), "> 0 s"),
     ],
 )
 def test_a_part_shows_its_bound(part, shown):
@@ -79,7 +74,7 @@ def test_a_part_shows_its_bound(part, shown):
     ("means", "verdict"), [((30,), "holds"), ((30, -3), "open"), ((30, -3, -30), "fails")]
 )
 def test_a_claim_is_decided_by_its_worst_part(means, verdict):
-    claim = judge(Claim("id", "says", [above(known(str(mean), mean), 0) for mean in means]))
+    claim = judge(Claim("id", "says", [known(str(mean), mean).above(0) for mean in means]))
     assert claim.verdict == verdict
     assert claim.decides.name == str(means[-1])
     if len(means) > 1:
@@ -88,14 +83,14 @@ def test_a_claim_is_decided_by_its_worst_part(means, verdict):
 
 def test_a_part_fails_the_claim_only_after_holms_correction():
     """T = -2.5 with 19 degrees of freedom: p is 0.022, enough for one part and not for ten."""
-    doubtful = above(known("doubtful", -2.5 / math.sqrt(19), spread=1.0), 0)
-    fine = [above(known(f"fine {n}", 5, spread=1.0), 0) for n in range(9)]
+    doubtful = known("doubtful", -2.5 / math.sqrt(19), spread=1.0).above(0)
+    fine = [known(f"fine {n}", 5, spread=1.0).above(0) for n in range(9)]
     assert judge(Claim("id", "", [doubtful])).verdict == "fails"
     many = judge(Claim("id", "", [doubtful, *fine]))
     assert many.parts[0].verdict() == "fails"
     assert many.verdict == "open"
     assert many.decides.name == "doubtful"
-    clear = above(known("clear", -2, spread=1.0), 0)
+    clear = known("clear", -2, spread=1.0).above(0)
     assert judge(Claim("id", "", [clear, *fine])).verdict == "fails"
 
 
@@ -118,13 +113,13 @@ def test_a_claim_may_only_be_reported():
 def test_a_ratio_is_judged_by_its_logarithm():
     repeats = Repeats.of(dict(enumerate([2.0, 0.5] * 5)))
     both = Quantity("ratio", "", (), lambda _: repeats.log(), logarithmic=True)
-    claim = judge(Claim("id", "", [within(both, 0.4, 2.5)]))
+    claim = judge(Claim("id", "", [both.within(0.4, 2.5)]))
     assert claim.decides.estimate.mean == pytest.approx(1)
     assert claim.verdict == "holds"
 
 
 def test_how_many_repeats_would_decide():
-    open_ = judge(Claim("id", "", [above(known("", 0.1, spread=1.0), 0)]))
+    open_ = judge(Claim("id", "", [known("", 0.1, spread=1.0).above(0)]))
     assert open_.verdict == "open"
     assert 350 < open_.seeds_needed < 450  # (1.96 / 0.1)²
     assert ALONE.seeds_needed is None
@@ -230,7 +225,7 @@ NEARLY = 0.25
 
 
 def positive(mean):
-    return above(computed(str(mean), "", ((TINY, TINY.the(rate=5)),), noisy(mean)), 0)
+    return computed(str(mean), "", ((TINY, TINY.the(rate=5)),), noisy(mean)).above(0)
 
 
 def noisy(mean):
@@ -275,7 +270,7 @@ def test_seeds_until_each_claim_is_decided(tmp_path):
 
 def test_an_open_claim_has_the_seeds_that_it_asks_for(tmp_path):
     """One that is no mean asks for none."""
-    near, median = positive(0.0), above(NOISE.at(rate=5).as_median(), 0)
+    near, median = positive(0.0), NOISE.at(rate=5).as_median().above(0)
     slow = {"settings": ["bottleneck.rate=4mbit"]}
     asked = (near, {}, 40), (near, {"seeds": 12}, 12), (near, slow, 10), (median, {}, 10)
     for part, how, seeds in asked:
@@ -295,8 +290,8 @@ def ensemble(rows):
 def test_a_statistic_of_all_runs_together_asks_for_seeds_only_where_it_runs(tmp_path):
     """1000 resamples tell nothing of the levels before 53 repeats; that is 0.004."""
     of = Quantity("ensemble", "", ((TINY, TINY.the(rate=5)),), ensemble)
-    other = above(NOISE.at(rate=6) - NOISE.at(rate=6), -1)
-    figures = [figure("small/ensemble", Claim("a", "", [above(of, 0.3), other]))]
+    other = (NOISE.at(rate=6) - NOISE.at(rate=6)).above(-1)
+    figures = [figure("small/ensemble", Claim("a", "", [of.above(0.3), other]))]
     (found,) = reproduce.until_decided(figures, most=100, work=Work(tmp_path, Local(1)))
     assert found.claims[0].verdict == "holds"
     runs = found.rows[TINY].table
@@ -306,7 +301,7 @@ def test_a_statistic_of_all_runs_together_asks_for_seeds_only_where_it_runs(tmp_
 
 def test_a_part_that_needs_no_more_seeds_has_the_verdict_of_its_interval(tmp_path):
     """The first part makes the claim fail, so that the other one has ten seeds at the end."""
-    other = above(computed("other", "", ((TINY, TINY.the(rate=6)),), noisy_6), 0)
+    other = computed("other", "", ((TINY, TINY.the(rate=6)),), noisy_6).above(0)
     figures = [figure("small/false", Claim("a", "", [positive(-2), other]))]
     (found,) = reproduce.until_decided(figures, most=40, work=Work(tmp_path, Local(1)))
     (claim,) = found.claims
@@ -319,27 +314,27 @@ def test_what_an_open_claim_needs_is_said():
     def said(*parts):
         return site.card(judge(Claim("a", "", parts)))["runs"]
 
-    near, far = (above(known("", mean, spread=1.0), 0) for mean in (0.4, 0.1))
+    near, far = (known("", mean, spread=1.0).above(0) for mean in (0.4, 0.1))
     assert re.fullmatch("20; needs ≈ 38[0-9]", said(near, far))  # each must hold
-    outside = above(known("", -0.4, spread=1.0), 0)
+    outside = known("", -0.4, spread=1.0).above(0)
     assert re.fullmatch("20; needs ≈ 3[0-9]", said(outside, far))  # it fails by one of them
     late = Repeats.of(dict(enumerate([100.0, 120.0, AtLeast(500.0)] * 5))).mean()
-    cut_off = below(Quantity("", "s", (), lambda _: late), 300)
+    cut_off = Quantity("", "s", (), lambda _: late).below(300)
     assert said(cut_off) == "15; more do not decide it: some are cut off"
-    assert said(above(known("", 5), 0)) == "20; how many would decide it is not known"
-    assert said(near) == said(near, above(known("", 50, spread=1.0), 0))
+    assert said(known("", 5).above(0)) == "20; how many would decide it is not known"
+    assert said(near) == said(near, known("", 50, spread=1.0).above(0))
     # Alone it fails at 5 %, one of three parts fails at 1.7 %.
     soon = Repeats.of(dict(enumerate([AtMost(-2.0), -3.0, 1.0, *[-3.0, 1.0, -2.0, -2.5, 1.2] * 3])))
-    below_0 = above(Quantity("", "s", (), lambda _: soon.mean()), 0)
+    below_0 = Quantity("", "s", (), lambda _: soon.mean()).above(0)
     holm = (
         "; fails at 5 %, but not at the 1.7 % of 3 parts; more do not decide it: some are cut off"
     )
-    assert said(below_0, *[above(known("", 50, spread=1.0), 0)] * 2) == "18" + holm
+    assert said(below_0, *[known("", 50, spread=1.0).above(0)] * 2) == "18" + holm
     assert said(outside, far).count("for") == 0
 
 
 def test_a_number_that_no_run_has_is_open(tmp_path):
-    named = figure("small/never", Claim("a", "", [above(Column(TINY, "never", "").at(rate=5), 0)]))
+    named = figure("small/never", Claim("a", "", [Column(TINY, "never", "").at(rate=5).above(0)]))
     for _ in ("fresh", "kept"):
         (found,) = reproduce.reproduce([named], work=Work(tmp_path))
         assert found.claims[0].verdict == "open"
@@ -349,10 +344,8 @@ def test_a_number_that_no_run_has_is_open(tmp_path):
 def varied(tmp_path_factory):
     """Claims with their sensitivity: of 5 Mb/s, where half the rate turns the verdict; of 6."""
     sent = SENT.at(rate=5)
-    turns = Claim(
-        "turns", "", [above(sent, 40)], readings={"of 6 Mb/s": [above(SENT.at(rate=6), 1)]}
-    )
-    stays = Claim("stays", "", [above(sent, 1), above(ratio("r", SENT.at(rate=6), sent), 0.5)])
+    turns = Claim("turns", "", [sent.above(40)], readings={"of 6 Mb/s": [SENT.at(rate=6).above(1)]})
+    stays = Claim("stays", "", [sent.above(1), (SENT.at(rate=6) / sent).named("r").above(0.5)])
     cache = tmp_path_factory.mktemp("varied")
     named = figure("small/varied", turns, stays)
     (found,) = reproduce.reproduce([named], sensitivity=True, work=Work(cache))
@@ -360,9 +353,9 @@ def varied(tmp_path_factory):
 
 
 def test_a_quick_run_decides_what_needs_no_repeats(tmp_path):
-    exact = above(Quantity("exact", "", (), lambda _: stats.exact(3)), 1)
+    exact = Quantity("exact", "", (), lambda _: stats.exact(3)).above(1)
     once = replace(TINY, seeds=1)
-    same = above(Column(once, "sent", "packets").at(rate=5), 1)
+    same = Column(once, "sent", "packets").at(rate=5).above(1)
     claims = [Claim(name, "", [part]) for name, part in
               (("exact", exact), ("same", same), ("noise", positive(3)))]  # fmt: skip
     figures = [figure("small/some", *claims)]
@@ -384,7 +377,7 @@ def test_what_a_verdict_depends_on(varied):
 
 
 def test_a_claim_without_runs_is_measured_otherwise_at_once(tmp_path):
-    found = above(Quantity("found", "", (), lambda _: stats.exact(3)), 1)
+    found = Quantity("found", "", (), lambda _: stats.exact(3)).above(1)
     claim = Claim("computed", "", [found], readings={"above 4": [replace(found, low=4)]})
     (figures,) = reproduce.reproduce([figure("small/computed", claim)], work=Work(tmp_path))
     assert figures.claims[0].depends_on == ["measure (above 4: fails)"]
@@ -432,7 +425,7 @@ def test_a_claim_that_is_not_testable_says_why():
 
 
 def test_an_open_claim_depends_on_what_decides_it():
-    open_ = [above(known("x", -3), 0)]
+    open_ = [known("x", -3).above(0)]
     claim = Claim("a.b", "", open_)
     other = {"buffer": {"1": judged([PARTS[0]], {}), "2": judged(open_, {})}}
     found = JudgedClaim(claim, judged(open_, {}), other)
@@ -442,7 +435,7 @@ def test_an_open_claim_depends_on_what_decides_it():
 
 def test_a_bound_says_whose_it_is():
     assert site.card(judge(Claim("a.b", "", PARTS[:1])))["whose"] == "paper"
-    assert site.card(judge(Claim("a.b", "", [ours(PARTS[0])])))["whose"] == "ours"
+    assert site.card(judge(Claim("a.b", "", [PARTS[0].ours])))["whose"] == "ours"
 
 
 def test_a_changed_assumption_is_shown_beside_the_setup(ackclock):

@@ -68,7 +68,7 @@ def test_no_circle_of_modules():
     for module, function in result.DOORS.values():
         assert callable(getattr(import_module(f"ackclock.{module}"), function))
     by_name = [name for name, path in modules() if "import_module(f" in path.read_text("utf-8")]
-    assert by_name == ["", "cli.main", "figures", "papers", "results.result"]
+    assert by_name == ["", "cli.main", "papers", "results.result"]
 
 
 def test_every_module_is_in_a_package():

@@ -2,19 +2,17 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ackclock.estimates import sequential, stats
 from ackclock.estimates.stats import Estimate
-from ackclock.figures.quantity import Needs, Quantity, Rows, needs_of
+from ackclock.figures.quantity import Needs, Part, Rows, needs_of
 
 #: A claim without a bound is only `reported`; a quick run has too few or too short runs to judge.
 Verdict = Literal["holds", "fails", "open", "reported", "quick", "not testable"]
 #: `always`: nothing else that was tried gives the opposite verdict; `one setup`: nothing was.
 Firmness = Literal["always", "depends", "one setup", ""]
-#: Whose a bound is.
-Owner = Literal["the paper's", "ours"]
 #: Why a claim does not simply hold. "unstated input": one that the paper leaves open decides.
 Reason = Literal[
     "not reproducible", "unstated input", "hardware", "undecided", "nothing to judge", ""
@@ -28,49 +26,6 @@ OPPOSITE: Mapping[str, Sequence[str]] = {
 
 #: How often a claim that holds may be said to fail, all its parts together.
 ERROR = 0.05
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """A quantity and where it must lie: in [low, high], ends included where both are given."""
-
-    quantity: Quantity
-    low: float = -math.inf
-    high: float = math.inf
-    owner: Owner = "the paper's"
-
-    @property
-    def bound(self) -> str:
-        """Where it must lie: "250 … 600 s", "< 200 s" or "> 0 s"; empty: anywhere."""
-        if math.isinf(self.low) and math.isinf(self.high):
-            return ""
-        if math.isinf(self.low):
-            text = f"< {self.high:g}"
-        elif math.isinf(self.high):
-            text = f"> {self.low:g}"
-        else:
-            text = f"{self.low:g} … {self.high:g}"
-        return f"{text} {self.quantity.unit}".strip()
-
-
-def above(quantity: Quantity, low: float) -> Part:
-    """The quantity is larger."""
-    return Part(quantity, low=low)
-
-
-def below(quantity: Quantity, high: float) -> Part:
-    """The quantity is smaller."""
-    return Part(quantity, high=high)
-
-
-def within(quantity: Quantity, low: float, high: float) -> Part:
-    """The quantity is in [low, high]."""
-    return Part(quantity, low, high)
-
-
-def ours(part: Part) -> Part:
-    """The part with a bound of ours: the paper gives no number there."""
-    return replace(part, owner="ours")
 
 
 @dataclass(frozen=True, eq=False)

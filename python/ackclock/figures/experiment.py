@@ -119,6 +119,10 @@ class Experiment:
             raise KeyError(f"{self.name}: no point has {some}")
         return found
 
+    def needs(self, **some: Any) -> "tuple[tuple[Experiment, Point], ...]":
+        """The points with these values, as a quantity's needs."""
+        return tuple((self, point) for point in self.where(**some))
+
     def the(self, **some: Any) -> Point:
         """The one point with these values; raises `KeyError` if there is not exactly one."""
         found = self.where(**some)

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from matplotlib.figure import Figure as Drawing
 
 from ackclock.estimates.stats import Estimate
 from ackclock.figures.claim import Claim
@@ -13,6 +12,9 @@ from ackclock.figures.experiment import Experiment, Point, repeats_of
 from ackclock.figures.quantity import Column, Needs, Quantity, Rows, needs_of
 from ackclock.results.result import Result
 from ackclock.scenario.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing  # half a second
 
 #: A run of an experiment: its point and its seed.
 Repeat = tuple[Experiment, Point, int]
@@ -55,11 +57,11 @@ class View:
 class Plot:
     """Draws a figure of a view."""
 
-    draw: Callable[[View], Drawing]
+    draw: "Callable[[View], Drawing]"
     #: The points that it draws.
     needs: Needs = ()
 
-    def __call__(self, view: View) -> Drawing:
+    def __call__(self, view: View) -> "Drawing":
         return self.draw(view)
 
 
@@ -121,8 +123,3 @@ class Figure:
     def experiments(self) -> list[Experiment]:
         """Its experiments."""
         return list(dict.fromkeys(experiment for experiment, _ in self.needs))
-
-
-def every(experiment: Experiment, **some: Any) -> Needs:
-    """All points of an experiment with these values, as needs."""
-    return tuple((experiment, point) for point in experiment.where(**some))

@@ -1,8 +1,9 @@
 """Quantities of a figure: what is measured, said once for its table, its plot and its claims."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from ackclock.estimates import stats
 from ackclock.estimates.repeats import Repeats
@@ -14,6 +15,8 @@ from ackclock.figures.experiment import Experiment, Point, Runs
 Rows = Mapping[Experiment, Runs]
 #: The points whose runs a quantity needs.
 Needs = tuple[tuple[Experiment, Point], ...]
+#: Whose a bound is.
+Owner = Literal["the paper's", "ours"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +41,12 @@ class Quantity:
         """The difference, seed by seed."""
         return combined(f"{self.name} − {other.name}", self.unit, [self, other], lambda a, b: a - b)
 
+    def __truediv__(self, other: "Quantity") -> "Quantity":
+        """The ratio, seed by seed; the mean is that of the logarithms, whichever is above."""
+        logs = [self.geometric(), other.geometric()]
+        both = combined(f"{self.name} / {other.name}", "", logs, lambda a, b: a - b)
+        return replace(both, logarithmic=True)
+
     def named(self, name: str, unit: str | None = None) -> "Quantity":
         """The same under another name, and in another unit."""
         return replace(self, name=name, unit=self.unit if unit is None else unit)
@@ -45,6 +54,30 @@ class Quantity:
     def beside(self, paper: float | str) -> "Quantity":
         """The same with what the paper has."""
         return replace(self, paper=paper)
+
+    def above(self, low: float) -> "Part":
+        """A claim's part: it is larger."""
+        return Part(self, low=low)
+
+    def below(self, high: float) -> "Part":
+        """A claim's part: it is smaller."""
+        return Part(self, high=high)
+
+    def within(self, low: float, high: float) -> "Part":
+        """A claim's part: it is in [low, high]."""
+        return Part(self, low, high)
+
+    def geometric(self) -> "Quantity":
+        """The same quantity, a ratio, with the mean of its logarithms."""
+        if self.logarithmic:
+            return self
+
+        def logs(rows: Rows) -> Repeats:
+            found = self.of(rows)
+            assert isinstance(found, Repeats), self.name
+            return found.log()
+
+        return replace(self, of=logs, logarithmic=True)
 
     def as_median(self) -> "Quantity":
         """The median over the repeats."""
@@ -76,6 +109,34 @@ class Quantity:
 
 
 @dataclass(frozen=True, eq=False)
+class Part:
+    """A quantity and where it must lie: in [low, high], ends included where both are given."""
+
+    quantity: Quantity
+    low: float = -math.inf
+    high: float = math.inf
+    owner: Owner = "the paper's"
+
+    @property
+    def bound(self) -> str:
+        """Where it must lie: "250 … 600 s", "< 200 s" or "> 0 s"; empty: anywhere."""
+        if math.isinf(self.low) and math.isinf(self.high):
+            return ""
+        if math.isinf(self.low):
+            text = f"< {self.high:g}"
+        elif math.isinf(self.high):
+            text = f"> {self.low:g}"
+        else:
+            text = f"{self.low:g} … {self.high:g}"
+        return f"{text} {self.quantity.unit}".strip()
+
+    @property
+    def ours(self) -> "Part":
+        """The part with a bound of ours: the paper gives no number there."""
+        return replace(self, owner="ours")
+
+
+@dataclass(frozen=True, eq=False)
 class Column:
     """A column of an experiment's rows: a quantity at each point."""
 
@@ -101,6 +162,22 @@ class Column:
             lambda rows: rows[self.experiment].repeats(self.column, the),
             paper=self.paper(the) if callable(self.paper) else self.paper,
         )
+
+    def pair(self, **point: Any) -> tuple[Quantity, Quantity]:
+        """The quantities at two points: one of the values is a tuple of two."""
+        ((key, both),) = (each for each in point.items() if isinstance(each[1], tuple))
+        first, second = (self.at(**point | {key: value}) for value in both)
+        return first, second
+
+    def difference(self, name: str, **point: Any) -> Quantity:
+        """The first of a `pair` minus the second, seed by seed."""
+        first, second = self.pair(**point)
+        return (first - second).named(name)
+
+    def ratio(self, name: str, **point: Any) -> Quantity:
+        """The first of a `pair` over the second, seed by seed."""
+        first, second = self.pair(**point)
+        return (first / second).named(name)
 
     def everywhere(self, **some: Any) -> list[Quantity]:
         """The quantity at every point with these values."""
@@ -130,25 +207,6 @@ def mean_of(name: str, of: Sequence[Quantity]) -> Quantity:
     """The mean of quantities, seed by seed; of `geometric` ones the geometric mean."""
     mean = combined(name, of[0].unit, of, lambda *each: sum(each[1:], each[0]) * (1 / len(each)))
     return replace(mean, logarithmic=all(each.logarithmic for each in of))
-
-
-def ratio(name: str, a: Quantity, b: Quantity) -> Quantity:
-    """One over the other, seed by seed; the mean is that of the logarithms, whichever is above."""
-    both = combined(name, "", [geometric(a), geometric(b)], lambda x, y: x - y)
-    return replace(both, logarithmic=True)
-
-
-def geometric(of: Quantity) -> Quantity:
-    """The same quantity, a ratio, with the mean of its logarithms."""
-    if of.logarithmic:
-        return of
-
-    def logs(rows: Rows) -> Repeats:
-        found = of.of(rows)
-        assert isinstance(found, Repeats), of.name
-        return found.log()
-
-    return replace(of, of=logs, logarithmic=True)
 
 
 def slope(name: str, unit: str, by_x: Mapping[float, Quantity]) -> Quantity:

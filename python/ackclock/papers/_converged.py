@@ -7,6 +7,8 @@ the papers average theirs; its interval is a bootstrap over the seeds.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +16,8 @@ from numpy.typing import NDArray
 from ackclock import Result, metrics
 from ackclock.estimates.repeats import AtLeast
 from ackclock.estimates.stats import Estimate
-from ackclock.figures import Point, Runs
+from ackclock.figures import Experiment, Point, Quantity, Runs, computed
+from ackclock.figures.quantity import Rows
 
 #: Judged, and shown beside it. They are ours: the papers give none.
 SHARE = 0.8
@@ -67,9 +70,9 @@ def per_second_mbps(result: Result) -> tuple[list[float], list[float]]:
 class Ensemble:
     """Runs of one point: throughput of two flows in each second, columns of their rows."""
 
-    def __init__(self, runs: Runs, point: Point | None = None) -> None:
+    def __init__(self, runs: Runs, point: Point) -> None:
         columns = ("seed", "first_mbps", "second_mbps", "window_s")
-        rows = runs.at(point or {}).select(columns).rows()
+        rows = runs.at(point).select(columns).rows()
         self.seeds = tuple(row[0] for row in rows)
         self.seconds = min(len(flow) for row in rows for flow in row[1:3])
         #: Shape (runs, 2 flows, seconds).
@@ -94,6 +97,17 @@ def estimate(of: OfRuns, runs: int, end_s: float) -> Estimate:
     Where the end of the runs cuts the number off, the interval is open from `end_s` on.
     """
     return _estimate(of, of, runs, end_s)
+
+
+def of_mean(experiment: Experiment, share: float, **point: Any) -> Quantity:
+    """Convergence of the mean over the runs of a point."""
+    the = experiment.the(**point)
+
+    def found(rows: Rows) -> Estimate:
+        runs = Ensemble(rows[experiment], the)
+        return estimate(partial(runs.until_s, share=share), len(runs.seeds), runs.seconds)
+
+    return computed(f"{words(share)} of the mean over runs", "s", ((experiment, the),), found)
 
 
 def difference(later: OfRuns, sooner: OfRuns, runs: int, end_s: float) -> Estimate:

@@ -18,7 +18,7 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from ackclock import Bottleneck, Flow, Result, Scenario
-from ackclock.figures import Claim, Column, Experiment, Figure, Variant, above, grid, plots
+from ackclock.figures import Claim, Column, Experiment, Figure, Variant, grid, plots
 from ackclock.papers.cubicfc._experiments import ASSUMED, CUBIC, CUBIC_FC, NAMES, RATE
 
 #: What comes before is not counted, s; what is drawn after it, s.
@@ -100,7 +100,7 @@ FIGURE = Figure(
         Claim(
             "cubicfc.fig1.phases",
             "After a loss below the last W_max an epoch (P1) is longer, and its W_max lower",
-            [above(LONGER.at(algorithm=CUBIC), 1), above(HIGHER.at(algorithm=CUBIC), 1)],
+            [LONGER.at(algorithm=CUBIC).above(1), HIGHER.at(algorithm=CUBIC).above(1)],
             paper="P1 longer",
             quote="“W_max of phase P2 is greater than phase P1, it leads to the fact that the "
             "duration of P2 is much less than P1” (III)",
@@ -108,7 +108,7 @@ FIGURE = Figure(
         Claim(
             "cubicfc.fig3.phases",
             "Cubic-FC has the phases of CUBIC while it detects no competition",
-            [above(LONGER.at(algorithm=CUBIC_FC), 1), above(HIGHER.at(algorithm=CUBIC_FC), 1)],
+            [LONGER.at(algorithm=CUBIC_FC).above(1), HIGHER.at(algorithm=CUBIC_FC).above(1)],
             paper="P1 longer",
             quote="“This new mechanism does not change the increasing function of Cubic” (I)",
         ),

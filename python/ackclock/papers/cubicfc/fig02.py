@@ -9,7 +9,7 @@ start of the last window in which the slower flow gets less than 0.8 times the f
 10 s or one mean epoch, whichever is longer. The starts of flow 2 cover one cycle of flow 1.
 """
 
-from ackclock.figures import Claim, Column, Figure, Quantity, ours, plots, within
+from ackclock.figures import Claim, Column, Figure, Quantity, plots
 from ackclock.papers import _converged as converged
 from ackclock.papers.cubicfc._experiments import CUBIC, JOINING
 
@@ -53,10 +53,10 @@ FIGURE = Figure(
         Claim(
             "cubicfc.fig2.cubic-400s",
             "CUBIC needs ≈ 400 s to converge at 200 ms",
-            [ours(within(convergence(CUBIC), 200, 600))],
+            [convergence(CUBIC).within(200, 600).ours],
             paper="≈ 400 s",
             quote="“Cubic needs about 400s to get to the convergence status” (II)",
-            readings={name: [ours(within(of, 200, 600))] for name, of in others(CUBIC).items()},
+            readings={name: [of.within(200, 600).ours] for name, of in others(CUBIC).items()},
         )
     ],
 )

@@ -9,18 +9,7 @@ IV.A), which are the defaults of tcp_cubic_fc.c.
 from typing import NamedTuple
 
 from ackclock import Bottleneck, Flow, Result, Scenario
-from ackclock.figures import (
-    Check,
-    Claim,
-    Experiment,
-    Figure,
-    above,
-    below,
-    grid,
-    ours,
-    plots,
-    ratio,
-)
+from ackclock.figures import Check, Claim, Experiment, Figure, grid, plots
 from ackclock.papers import _converged as converged
 from ackclock.papers.cubicfc._experiments import CUBIC, CUBIC_FC, JOINING, NAMES, row, scenario
 from ackclock.papers.cubicfc.fig02 import convergence, others, throughputs
@@ -79,7 +68,7 @@ FIGURE = Figure(
     quantities=[
         convergence(CUBIC_FC).beside("< 200 s"),
         *others(CUBIC_FC).values(),
-        ratio(_TIMES_FASTER, convergence(CUBIC), convergence(CUBIC_FC)).beside("≈ 2"),
+        (convergence(CUBIC) / convergence(CUBIC_FC)).named(_TIMES_FASTER).beside("≈ 2"),
         *throughputs(CUBIC_FC),
     ],
     claims=[
@@ -87,16 +76,16 @@ FIGURE = Figure(
             "cubicfc.fig5.fc-200s",
             "Cubic-FC needs less than 200 s to converge at 200 ms; CUBIC needs twice that",
             [
-                below(convergence(CUBIC_FC), 200),
-                ours(above(ratio(_TIMES_FASTER, convergence(CUBIC), convergence(CUBIC_FC)), 1.5)),
+                convergence(CUBIC_FC).below(200),
+                (convergence(CUBIC) / convergence(CUBIC_FC)).named(_TIMES_FASTER).above(1.5).ours,
             ],
             paper="< 200 s; ≈ 2",
             quote="“Compare to original Cubic which needs about 400s …, Cubic-FC flows just need "
             "less than 200s” (IV.B)",
             readings={
                 name: [
-                    below(of, 200),
-                    ours(above(ratio(_TIMES_FASTER, others(CUBIC)[name], of), 1.5)),
+                    of.below(200),
+                    (others(CUBIC)[name] / of).named(_TIMES_FASTER).above(1.5).ours,
                 ]
                 for name, of in others(CUBIC_FC).items()
             },

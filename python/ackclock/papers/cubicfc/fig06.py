@@ -11,12 +11,13 @@ interval is a bootstrap over the seeds. A time that the end of the runs cut off 
 that long, for either algorithm. Beside it: how fairly the flows share in the last 100 s.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ackclock.estimates.stats import Estimate
-from ackclock.figures import Claim, Column, Figure, Part, Quantity, above, computed, plots, slope
+from ackclock.figures import Claim, Column, Figure, Part, Quantity, computed, plots, slope
 from ackclock.figures.quantity import Rows
 from ackclock.papers import _converged as converged
 from ackclock.papers.cubicfc._experiments import (
@@ -45,18 +46,8 @@ class _Times:
         """At one point."""
         if point["background"] == WITHOUT:
             return self.column.at(**point)
-        the = RTTS.the(**point)
-
-        def estimate(rows: Rows) -> Estimate:
-            runs = converged.Ensemble(rows[RTTS], the)
-            count = len(runs.seeds)
-            return converged.estimate(self._until(runs), count, runs.seconds)
-
-        name = f"{self.name} of the mean, {RTTS.say(the)}"
-        return computed(name, "s", ((RTTS, the),), estimate)
-
-    def _until(self, runs: converged.Ensemble) -> converged.OfRuns:
-        return lambda chosen: runs.until_s(chosen, self.share)
+        name = f"{self.name} of the mean, {RTTS.say(RTTS.the(**point))}"
+        return converged.of_mean(RTTS, self.share, **point).named(name)
 
     def gain(self, background: str, rtt_ms: int) -> Quantity:
         """CUBIC minus Cubic-FC."""
@@ -68,7 +59,8 @@ class _Times:
         def estimate(rows: Rows) -> Estimate:
             later, sooner = (converged.Ensemble(rows[RTTS], each) for each in points)
             count, end_s = len(later.seeds), min(later.seconds, sooner.seconds)
-            return converged.difference(self._until(later), self._until(sooner), count, end_s)
+            a, b = (partial(each.until_s, share=self.share) for each in (later, sooner))
+            return converged.difference(a, b, count, end_s)
 
         name = f"{self.name}, CUBIC − Cubic-FC, {background}, {rtt_ms} ms"
         return computed(name, "s", tuple((RTTS, each) for each in points), estimate)
@@ -105,8 +97,7 @@ class _Times:
 
             return converged.estimate(trend, len(pairs[0][0].seeds), ends_s)
 
-        needs = tuple((RTTS, point) for point in RTTS.where(background=background))
-        return computed(name, "s", needs, estimate)
+        return computed(name, "s", RTTS.needs(background=background), estimate)
 
 
 TIMES = {share: _Times(share) for share in (converged.SHARE, *converged.OTHERS)}
@@ -116,8 +107,8 @@ JUDGED = TIMES[converged.SHARE]
 def _faster(times: _Times) -> list[Part]:
     """The gain at each point, and its trend over the RTT."""
     both = (WITHOUT, WITH)
-    at_each = [above(times.gain(background, rtt), 0) for background in both for rtt in RTTS_MS]
-    return at_each + [above(times.trend(background), 0) for background in both]
+    at_each = [times.gain(background, rtt).above(0) for background in both for rtt in RTTS_MS]
+    return at_each + [times.trend(background).above(0) for background in both]
 
 
 def _curves(background: str) -> plots.Curves:

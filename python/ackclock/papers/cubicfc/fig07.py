@@ -6,7 +6,7 @@ the two flows of Cubic-FC always can achieve fairer throughput than original Cub
 in the runs of figure 6.
 """
 
-from ackclock.figures import Claim, Column, Figure, above, plots
+from ackclock.figures import Claim, Column, Figure, plots
 from ackclock.papers.cubicfc._experiments import NAMES, RTTS, RTTS_MS, WITH, WITHOUT, gain
 
 DIFFERENCE = Column(RTTS, "difference_mbps", "throughput of flow 1 − flow 2", "Mb/s")
@@ -31,7 +31,7 @@ FIGURE = Figure(
         Claim(
             "cubicfc.fig7.fairer",
             "At every RTT two Cubic-FC flows differ less in throughput than two CUBIC flows",
-            [above(each, 0) for each in GAINS],
+            [each.above(0) for each in GAINS],
             paper="> 0 everywhere",
             quote="“Whether with or without background traffic, the two flows of Cubic-FC always "
             "can achieve fairer throughput than original Cubic” (IV.C)",

@@ -8,19 +8,7 @@ on: over the whole run their sum would exceed the 772 Mb/s of payload that the l
 """
 
 from ackclock.draw import style
-from ackclock.figures import (
-    Claim,
-    Column,
-    Figure,
-    Part,
-    Point,
-    Quantity,
-    below,
-    combined,
-    mean_of,
-    ours,
-    plots,
-)
+from ackclock.figures import Claim, Column, Figure, Part, Point, Quantity, combined, mean_of, plots
 from ackclock.papers.cubicfc._experiments import (
     CUBIC,
     CUBIC_FC,
@@ -93,7 +81,7 @@ FIGURE = Figure(
             "cubicfc.table2.throughput",
             "Cubic-FC loses at most 0.1 % of CUBIC's total throughput, and 0.65 % with background",
             [
-                ours(below(loss(background, rtt), LARGEST_LOSS_PERCENT[background]))
+                loss(background, rtt).below(LARGEST_LOSS_PERCENT[background]).ours
                 for background in (WITHOUT, WITH)
                 for rtt in RTTS_MS
             ],

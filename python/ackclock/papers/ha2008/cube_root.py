@@ -21,18 +21,7 @@ from matplotlib.axes import Axes
 
 from ackclock import stats
 from ackclock.draw import style
-from ackclock.figures import (
-    Claim,
-    Figure,
-    Part,
-    Quantity,
-    View,
-    above,
-    below,
-    computed,
-    ours,
-    plots,
-)
+from ackclock.figures import Claim, Figure, Part, Quantity, View, computed, plots
 
 MEASURED = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 #: Label of a build → what was measured of it.
@@ -95,8 +84,8 @@ def _fewer(bits: int) -> list[Part]:
     """At least 9 times fewer instructions: "almost by 10 times" (section 1); less variance."""
     builds = [build for build, each in BUILDS.items() if each["bits"] == bits]
     return [
-        *(ours(above(_ratio(build, "instructions"), 9)) for build in builds),
-        *(below(_variance(build), 1) for build in builds),
+        *(_ratio(build, "instructions").above(9).ours for build in builds),
+        *(_variance(build).below(1) for build in builds),
     ]
 
 

@@ -23,19 +23,7 @@ from matplotlib.axes import Axes
 
 from ackclock import Bottleneck, Flow, Result, Scenario, metrics
 from ackclock.draw import style
-from ackclock.figures import (
-    Claim,
-    Column,
-    Experiment,
-    Figure,
-    Variant,
-    View,
-    below,
-    grid,
-    ours,
-    plots,
-    within,
-)
+from ackclock.figures import Claim, Column, Experiment, Figure, Variant, View, grid, plots
 from ackclock.papers.ha2008 import _testbed as testbed
 
 #: The CUBIC of the paper's equations, and the paper's C.
@@ -212,7 +200,7 @@ FIGURE = Figure(
         Claim(
             "ha2008.fig1.bic-growth",
             "BIC grows symmetrically: additive, logarithmic to Wmax, exponential, additive",
-            [within(IN_ORDER, 1, 1), ours(below(ASYMMETRY, 0.05))],
+            [IN_ORDER.within(1, 1), ASYMMETRY.below(0.05).ours],
             paper="four phases",
             quote="“a window growth function exactly symmetric to those used in additive increase "
             "and binary search” (3.1)",
@@ -220,7 +208,7 @@ FIGURE = Figure(
         Claim(
             "ha2008.fig1.cubic-growth",
             "CUBIC's window follows W(t) = C(t − K)³ + Wmax",
-            [ours(below(OF_TOLERANCE, 1))],
+            [OF_TOLERANCE.below(1).ours],
             paper="eq. (1)",
             quote="“W(t) = C(t − K)³ + Wmax” (3.2)",
         ),

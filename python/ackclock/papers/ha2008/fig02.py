@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ackclock import Bottleneck, Flow, Result, Scenario
-from ackclock.figures import Claim, Column, Experiment, Figure, grid, ours, plots, ratio, within
+from ackclock.figures import Claim, Column, Experiment, Figure, grid, plots
 from ackclock.papers.ha2008 import _testbed as testbed
 
 TWO_HOOKS, BUILT_IN = "two hooks", "built-in"
@@ -53,9 +53,7 @@ HOOKS = Experiment(
 )
 
 DELIVERED = Column(HOOKS, "delivered_mb", "delivered", "MB")
-SAME = ratio(
-    "delivered, two hooks / built-in", DELIVERED.at(of=TWO_HOOKS), DELIVERED.at(of=BUILT_IN)
-)
+SAME = DELIVERED.ratio("delivered, two hooks / built-in", of=(TWO_HOOKS, BUILT_IN))
 
 FIGURE = Figure(
     plot=plots.windows({name: (HOOKS, {"of": name}) for name in FILES}),
@@ -64,7 +62,7 @@ FIGURE = Figure(
         Claim(
             "ha2008.s4.hooks",
             "A new algorithm needs only ssthresh and cong_avoid",
-            [ours(within(SAME, 0.99, 1.01))],
+            [SAME.within(0.99, 1.01).ours],
             paper="two hooks",
             quote="“A new congestion control algorithm requires to define cong_avoid and "
             "ssthresh, but the other methods are optional” (4.2)",

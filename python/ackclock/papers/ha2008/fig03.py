@@ -27,10 +27,7 @@ from ackclock.figures import (
     Variant,
     combined,
     grid,
-    ours,
     plots,
-    ratio,
-    within,
 )
 from ackclock.papers.ha2008 import _testbed as testbed
 from ackclock.studies import response
@@ -131,10 +128,8 @@ def _of_formula(rtt_ms: int, loss_rate: float, packets: float, formula: str) -> 
 def _of_tcp(algorithm: str, rtt_ms: int, loss_rate: float) -> Quantity:
     """Of simulated standard TCP."""
     name = {CUBIC: "CUBIC", HSTCP: "HSTCP"}[algorithm]
-    return ratio(
-        f"{name}, {rtt_ms} ms, p = {loss_rate:.1e}: of simulated TCP",
-        _window(algorithm, rtt_ms, loss_rate),
-        _window(TCP, 10, loss_rate),
+    return (_window(algorithm, rtt_ms, loss_rate) / _window(TCP, 10, loss_rate)).named(
+        f"{name}, {rtt_ms} ms, p = {loss_rate:.1e}: of simulated TCP"
     )
 
 
@@ -154,13 +149,13 @@ def _are_large(rtt_ms: int, loss_rate: float) -> bool:
 
 
 FOLLOWS = [
-    ours(within(_follows(rtt, rate), 0.9, 1.1))
+    _follows(rtt, rate).within(0.9, 1.1).ours
     for rtt in RTTS_MS
     for rate in response.LOSS_RATES
     if _are_large(rtt, rate)
 ]
 FORMULAS = [
-    ours(within(_of_formula(rtt, rate, paper_packets(CUBIC, rtt, rate), "the formulas"), 0.9, 1.1))
+    _of_formula(rtt, rate, paper_packets(CUBIC, rtt, rate), "the formulas").within(0.9, 1.1).ours
     for rtt in RTTS_MS
     for rate in response.LOSS_RATES
 ]
@@ -210,9 +205,9 @@ FIGURE = Figure(
             "ha2008.fig3.1g44",
             "At 10 ms and p = 1e-6 TCP has 1200 packets, CUBIC as many, HSTCP ten times more",
             [
-                ours(within(_window(TCP, RTTS_MS[0], COMPARED), 1140, 1260)),
-                ours(within(EXACTLY_THE_SAME, 0.95, 1.05)),
-                ours(within(TEN_TIMES, 7, 13)),
+                _window(TCP, RTTS_MS[0], COMPARED).within(1140, 1260).ours,
+                EXACTLY_THE_SAME.within(0.95, 1.05).ours,
+                TEN_TIMES.within(7, 13).ours,
             ],
             paper="1200; 1; 10",
             quote="“CUBIC achieves exactly the same rate as Standard TCP, whereas HSTCP is about "

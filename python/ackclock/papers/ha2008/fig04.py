@@ -12,7 +12,6 @@ is longer. A plateau is where a flow's window is within 10 % of its window at th
 often in the middle half of an epoch than outside it.
 """
 
-from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,7 +19,6 @@ import numpy as np
 import polars as pl
 
 from ackclock import Flow, Result, Scenario, metrics
-from ackclock.estimates.stats import Estimate
 from ackclock.figures import (
     Claim,
     Column,
@@ -29,14 +27,8 @@ from ackclock.figures import (
     Part,
     Quantity,
     Variant,
-    above,
-    below,
-    computed,
-    every,
-    ours,
     plots,
 )
-from ackclock.figures.quantity import Rows
 from ackclock.papers import _converged as converged
 from ackclock.papers.ha2008 import _testbed as testbed
 
@@ -123,20 +115,7 @@ TWO_CUBIC = Experiment(
 )
 
 
-def _of_mean(share: float) -> Quantity:
-    """When the mean over the runs converged."""
-
-    def estimate(rows: Rows) -> Estimate:
-        runs = converged.Ensemble(rows[TWO_CUBIC])
-        until = partial(runs.until_s, share=share)
-        return converged.estimate(until, len(runs.seeds), runs.seconds)
-
-    return computed(
-        f"{converged.words(share)} of the mean over runs", "s", every(TWO_CUBIC), estimate
-    )
-
-
-OF_MEAN = {share: _of_mean(share) for share in converged.columns()}
+OF_MEAN = {share: converged.of_mean(TWO_CUBIC, share) for share in converged.columns()}
 EACH = Column(TWO_CUBIC, "convergence_s", "convergence of a run, median", "s").at().as_median()
 INSIDE, OUTSIDE = (
     Column(TWO_CUBIC, column, f"part of the time near Wmax, {where} half of epochs").at()
@@ -147,7 +126,7 @@ PLATEAU = (INSIDE - OUTSIDE).named("time near Wmax, middle − outer half of epo
 
 
 def _parts(of: Quantity) -> list[Part]:
-    return [below(of, 200), ours(above(PLATEAU, 0))]
+    return [of.below(200), PLATEAU.above(0).ours]
 
 
 FIGURE = Figure(
@@ -180,7 +159,7 @@ FIGURE = Figure(
         Claim(
             "ha2008.s3.near-wmax",
             "Most window samples are close to Wmax",
-            [ours(above(NEAR_PART, 0.5))],
+            [NEAR_PART.above(0.5).ours],
             paper="most",
             quote="“under steady state, most window size samples of CUBIC are close to Wmax” (3.2)",
         ),

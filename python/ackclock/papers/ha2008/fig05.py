@@ -12,20 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ackclock import Scenario
-from ackclock.figures import (
-    Check,
-    Claim,
-    Column,
-    Experiment,
-    Figure,
-    Variant,
-    above,
-    geometric,
-    grid,
-    ours,
-    plots,
-    within,
-)
+from ackclock.figures import Check, Claim, Column, Experiment, Figure, Variant, grid, plots
 from ackclock.papers.ha2008 import _testbed as testbed
 
 
@@ -56,7 +43,7 @@ UTILISATION = Column(PAIR, "utilisation", "utilisation")
 
 
 def _ratio(rtt_ms: int) -> Any:
-    return geometric(RATIO.at(rtt_ms=rtt_ms))
+    return RATIO.at(rtt_ms=rtt_ms).geometric()
 
 
 def _scaled(rtt_ms: int) -> Scenario:
@@ -91,15 +78,15 @@ FIGURE = Figure(
         Claim(
             "ha2008.fig5a.friendly-8ms",
             "At 8 ms CUBIC and SACK get fair shares",
-            [ours(within(_ratio(8), 0.7, 1.4))],
+            [_ratio(8).within(0.7, 1.4).ours],
             paper="fair",
             quote="“shares the bandwidth fair with the other TCP-SACK flow” (5.2)",
-            readings={"arithmetic mean": [ours(within(RATIO.at(rtt_ms=8), 0.7, 1.4))]},
+            readings={"arithmetic mean": [RATIO.at(rtt_ms=8).within(0.7, 1.4).ours]},
         ),
         Claim(
             "ha2008.fig5b.scalable-82ms",
             "At 82 ms CUBIC takes more than SACK and the link is full",
-            [ours(above(_ratio(82), 1.5)), ours(above(UTILISATION.at(rtt_ms=82), 0.95))],
+            [_ratio(82).above(1.5).ours, UTILISATION.at(rtt_ms=82).above(0.95).ours],
             paper="> 1; full",
             quote="“the CUBIC flow runs a cubic window growth function” (5.2)",
         ),

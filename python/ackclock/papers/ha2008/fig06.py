@@ -18,20 +18,7 @@ from matplotlib.figure import Figure as Drawing
 
 from ackclock import Result, Scenario, metrics
 from ackclock.draw import style
-from ackclock.figures import (
-    AtLeast,
-    Claim,
-    Column,
-    Experiment,
-    Figure,
-    Plot,
-    Variant,
-    View,
-    below,
-    ours,
-    plots,
-    within,
-)
+from ackclock.figures import AtLeast, Claim, Column, Experiment, Figure, Plot, Variant, View, plots
 from ackclock.papers import _converged as converged
 from ackclock.papers.ha2008 import _testbed as testbed
 
@@ -122,19 +109,19 @@ FIGURE = Figure(
             "ha2008.fig6.mix",
             "The eight flows use ≈ 95 %: CUBIC 72 %, SACK 23 %; the CUBIC flows converge soon",
             [
-                ours(within(ALL, 0.9, 1)),
-                ours(within(CUBIC, 0.62, 0.82)),
-                ours(within(SACK, 0.13, 0.33)),
-                ours(below(CONVERGENCE, 100)),
+                ALL.within(0.9, 1).ours,
+                CUBIC.within(0.62, 0.82).ours,
+                SACK.within(0.13, 0.33).ours,
+                CONVERGENCE.below(100).ours,
             ],
             paper="95, 72, 23 %",
             quote="“The total network utilization is around 95%: the four CUBIC flows take about "
             "72% …, the four TCP flows take 23%” (5.2)",
             readings={
                 "without “converge”": [
-                    ours(within(ALL, 0.9, 1)),
-                    ours(within(CUBIC, 0.62, 0.82)),
-                    ours(within(SACK, 0.13, 0.33)),
+                    ALL.within(0.9, 1).ours,
+                    CUBIC.within(0.62, 0.82).ours,
+                    SACK.within(0.13, 0.33).ours,
                 ]
             },
         )

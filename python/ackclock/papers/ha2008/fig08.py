@@ -10,20 +10,7 @@ Each flow starts at U(0, 10 s). The first 200 s of a run are left out.
 """
 
 from ackclock import Scenario
-from ackclock.figures import (
-    Claim,
-    Column,
-    Experiment,
-    Figure,
-    Quantity,
-    above,
-    below,
-    grid,
-    mean_of,
-    ours,
-    plots,
-    ratio,
-)
+from ackclock.figures import Claim, Column, Experiment, Figure, Quantity, grid, mean_of, plots
 from ackclock.papers.ha2008 import _testbed as testbed
 from ackclock.papers.ha2008._testbed import ALGORITHMS, BIC, CUBIC, HSTCP, NAMES, OTHERS, SACK
 
@@ -63,8 +50,8 @@ def _fairer(a: str, b: str) -> Quantity:
 
 
 def _fairer_at_16_ms(other: str) -> Quantity:
-    first, second = (FAIRNESS.at(algorithm=each, rtt_ms=16) for each in (SACK, other))
-    return (first - second).named(f"slower / faster flow, 16 ms, SACK − {NAMES[other]}")
+    name = f"slower / faster flow, 16 ms, SACK − {NAMES[other]}"
+    return FAIRNESS.difference(name, algorithm=(SACK, other), rtt_ms=16)
 
 
 LOST = Column(SAME_RTT, "lost_per_event", "packets lost in a congestion event")
@@ -74,10 +61,7 @@ def _fewer_lost() -> Quantity:
     """CUBIC's losses in an event over HSTCP's, whose growth is convex: the mean over the RTTs."""
     return mean_of(
         "packets lost in a congestion event, all RTTs, CUBIC / HSTCP",
-        [
-            ratio(f"{rtt} ms", *(LOST.at(algorithm=each, rtt_ms=rtt) for each in (CUBIC, HSTCP)))
-            for rtt in RTTS_MS
-        ],
+        [LOST.ratio(f"{rtt} ms", algorithm=(CUBIC, HSTCP), rtt_ms=rtt) for rtt in RTTS_MS],
     ).beside("< 1")
 
 
@@ -105,23 +89,22 @@ FIGURE = Figure(
         Claim(
             "ha2008.fig8a.fairness",
             "CUBIC and BIC are fairer than SACK and HSTCP; at 16 ms SACK is the fairest",
-            [above(each, 0) for each in OVERALL]
-            + [ours(above(each, NOT_LESS)) for each in AT_16_MS],
+            [each.above(0) for each in OVERALL] + [each.above(NOT_LESS).ours for each in AT_16_MS],
             paper="fairer",
             quote="“CUBIC and BIC-TCP show higher fairness index than TCP-SACK and HSTCP. … With "
             "16ms RTT, TCP-SACK shows the best fairness index” (6.2)",
-            readings={"at 16 ms SACK is fairer": [above(each, 0) for each in OVERALL + AT_16_MS]},
+            readings={"at 16 ms SACK is fairer": [each.above(0) for each in OVERALL + AT_16_MS]},
         ),
         Claim(
             "ha2008.fig8b.utilisation",
             "CUBIC, BIC and HSTCP fill the link at all RTTs; SACK does not at large RTTs",
             [
                 *(
-                    ours(above(UTILISATION.at(algorithm=a, rtt_ms=r), 0.9))
+                    UTILISATION.at(algorithm=a, rtt_ms=r).above(0.9).ours
                     for a in OTHERS
                     for r in RTTS_MS
                 ),
-                ours(below(UTILISATION.at(algorithm=SACK, rtt_ms=324), 0.9)),
+                UTILISATION.at(algorithm=SACK, rtt_ms=324).below(0.9).ours,
             ],
             paper="full; not full",
             quote="“CUBIC, BIC-TCP, and HSTCP utilize the link regardless of RTTs while TCP-SACK "
@@ -130,7 +113,7 @@ FIGURE = Figure(
         Claim(
             "ha2008.s3.fewer-lost",
             "Protocols with convex growth lose more packets at once than CUBIC",
-            [below(_fewer_lost(), 1)],
+            [_fewer_lost().below(1)],
             paper="a large burst",
             quote="“convex growth functions … have the largest window increment around the "
             "saturation point, introducing a large burst of packet losses” (3.2)",

@@ -28,16 +28,10 @@ from ackclock.figures import (
     Point,
     Quantity,
     Variant,
-    above,
-    below,
-    geometric,
     grid,
     mean_of,
-    ours,
     plots,
-    ratio,
     slope,
-    within,
 )
 from ackclock.papers.ha2008 import _testbed as testbed
 from ackclock.papers.ha2008._testbed import ALGORITHMS, BIC, CUBIC, HSTCP, NAMES, SACK
@@ -116,14 +110,14 @@ SHARE_HSTCP = Column(
 
 
 def _mean(column: Column, algorithm: str) -> Quantity:
-    each = [geometric(column.at(algorithm=algorithm, rtt_ms=rtt)) for rtt in RTTS_MS]
+    each = [column.at(algorithm=algorithm, rtt_ms=rtt).geometric() for rtt in RTTS_MS]
     return mean_of(f"{column.name}, {NAMES[algorithm]}, mean", each)
 
 
 def _slope(column: Column, algorithm: str, paper: float | str = "") -> Quantity:
     """Of the ratio over the inverse RTT ratio, both as logarithms."""
     by_rtt = {
-        math.log(rtt / RTT_1_MS): geometric(column.at(algorithm=algorithm, rtt_ms=rtt))
+        math.log(rtt / RTT_1_MS): column.at(algorithm=algorithm, rtt_ms=rtt).geometric()
         for rtt in RTTS_MS
     }
     return slope(f"{column.name}, log-log slope, {NAMES[algorithm]}", "", by_rtt).beside(paper)
@@ -131,13 +125,15 @@ def _slope(column: Column, algorithm: str, paper: float | str = "") -> Quantity:
 
 def _higher(column: Column, a: str, b: str, rtt_ms: int) -> Quantity:
     name = f"{column.name}, 162 v {rtt_ms} ms, {NAMES[a]} / {NAMES[b]}"
-    return ratio(name, *(column.at(algorithm=each, rtt_ms=rtt_ms) for each in (a, b)))
+    return column.ratio(name, algorithm=(a, b), rtt_ms=rtt_ms)
 
 
 def _lowest(column: Column) -> list[Quantity]:
     """Mean ratios of the others over that of BIC."""
     return [
-        ratio(f"{column.name}, mean, {NAMES[each]} / BIC", _mean(column, each), _mean(column, BIC))
+        (_mean(column, each) / _mean(column, BIC)).named(
+            f"{column.name}, mean, {NAMES[each]} / BIC"
+        )
         for each in (CUBIC, HSTCP, SACK)
     ]
 
@@ -149,9 +145,9 @@ def _steeper(algorithm: str) -> Quantity:
 
 
 EQUAL = [
-    geometric(Column(TWO_RTTS, "window_ratio", "mean window, 162 ms / shorter RTT", "", 1).at(
+    Column(TWO_RTTS, "window_ratio", "mean window, 162 ms / shorter RTT", "", 1).at(
         algorithm=CUBIC, rtt_ms=rtt
-    ))
+    ).geometric()
     for rtt in RTTS_MS
 ]  # fmt: skip
 RATIO_LABEL = "throughput, 162 ms / shorter RTT"
@@ -172,7 +168,7 @@ def _paper(axes: Axes) -> None:
 FIGURE = Figure(
     plot=plots.curves(
         {
-            "(a) fairness": plots.by(RATIO, _x, "algorithm", NAMES, as_drawn=geometric),
+            "(a) fairness": plots.by(RATIO, _x, "algorithm", NAMES, as_drawn=Quantity.geometric),
             "(b) utilisation": plots.by(UTILISATION, _x, "algorithm", NAMES),
         },
         xlabel="inverse RTT ratio (RTT / 162 ms)",
@@ -185,7 +181,7 @@ FIGURE = Figure(
         _slope(RATIO, BIC, "≈ SACK's"),
         _slope(RATIO, HSTCP, "not SACK's"),
         _slope(RATIO, SACK, 1),
-        *(geometric(each) for each in RATIO.everywhere()),
+        *(each.geometric() for each in RATIO.everywhere()),
         *(_mean(RATIO, algorithm) for algorithm in ALGORITHMS),
         *UTILISATION.everywhere(),
         *EQUAL,
@@ -197,13 +193,13 @@ FIGURE = Figure(
             "SACK's ratio ∝ inverse RTT ratio; CUBIC's has this slope, but is higher; BIC's is "
             "lowest; HSTCP's has another slope",
             [
-                ours(within(_slope(RATIO, SACK), 0.7, 1.5)),
-                ours(within(_steeper(CUBIC), -0.4, 0.4)),
-                *(above(each, 1) for each in HIGHER),
-                *(above(each, 1) for each in _lowest(RATIO)),
+                _slope(RATIO, SACK).within(0.7, 1.5).ours,
+                _steeper(CUBIC).within(-0.4, 0.4).ours,
+                *(each.above(1) for each in HIGHER),
+                *(each.above(1) for each in _lowest(RATIO)),
                 Either(
                     "HSTCP's slope is not SACK's",
-                    [above(_steeper(HSTCP), 0), below(_steeper(HSTCP), 0)],
+                    [_steeper(HSTCP).above(0), _steeper(HSTCP).below(0)],
                 ),
             ],
             paper="∝ 1 / RTT ratio",
@@ -212,30 +208,30 @@ FIGURE = Figure(
             "fairness ratios” (6.3)",
             readings={
                 "slower / faster": [
-                    ours(within(_slope(FAIRNESS, SACK), 0.7, 1.5)),
-                    *(above(_higher(FAIRNESS, CUBIC, SACK, rtt), 1) for rtt in RTTS_MS),
-                    *(above(each, 1) for each in _lowest(FAIRNESS)),
+                    _slope(FAIRNESS, SACK).within(0.7, 1.5).ours,
+                    *(_higher(FAIRNESS, CUBIC, SACK, rtt).above(1) for rtt in RTTS_MS),
+                    *(each.above(1) for each in _lowest(FAIRNESS)),
                 ]
             },
         ),
         Claim(
             "ha2008.fig9b.hstcp-full",
             "Two HSTCP flows fully utilise the link regardless of their RTT ratio",
-            [ours(above(UTILISATION.at(algorithm=HSTCP, rtt_ms=rtt), 0.95)) for rtt in RTTS_MS],
+            [UTILISATION.at(algorithm=HSTCP, rtt_ms=rtt).above(0.95).ours for rtt in RTTS_MS],
             paper="full",
             quote="“two HSTCP flows fully utilize the link regardless of their RTT ratio” (6.3)",
         ),
         Claim(
             "ha2008.s1.equal-windows",
             "Competing CUBIC flows have approximately the same window whatever their RTTs",
-            [ours(within(each, 0.67, 1.5)) for each in EQUAL],
+            [each.within(0.67, 1.5).ours for each in EQUAL],
             paper="≈ 1",
             quote="“approximately the same window size independent of their RTTs” (1)",
         ),
         Claim(
             "ha2008.fig9.hstcp-no-converge",
             "Two HSTCP flows with equal RTTs do not reach a fair share in a reasonable time",
-            [ours(below(SHARE_HSTCP, FAIR))],
+            [SHARE_HSTCP.below(FAIR).ours],
             paper="not fair",
             quote="“slow convergence of HSTCP flows hinders even two flows of the same RTT from "
             "reaching to a fair share” (6.3)",

@@ -29,15 +29,9 @@ from ackclock.figures import (
     Figure,
     Point,
     Quantity,
-    above,
-    below,
-    geometric,
     grid,
-    ours,
     plots,
-    ratio,
     slope,
-    within,
 )
 from ackclock.papers.ha2008 import _testbed as testbed
 from ackclock.papers.ha2008._testbed import ALGORITHMS, BIC, CUBIC, HSTCP, NAMES, OTHERS, SACK
@@ -99,52 +93,49 @@ def _at(
 
 def _more_room(other: str, rtt_ms: int) -> Quantity:
     """SACK's share beside CUBIC minus its share beside the other."""
-    beside_cubic, beside_other = (_at(SHARE, each, rtt_ms) for each in (CUBIC, other))
     name = f"share of the four SACK, {rtt_ms} ms, beside CUBIC − beside {NAMES[other]}"
-    return (beside_cubic - beside_other).named(name)
+    at = {"rtt_ms": rtt_ms, "rate_mbps": 400, "buffer": BDP}
+    return SHARE.difference(name, algorithm=(CUBIC, other), **at)
 
 
 def _friendly(rate_mbps: int) -> Quantity:
     """CUBIC : SACK against SACK : SACK."""
-    both = (_at(RATIO, each, 10, rate_mbps) for each in (CUBIC, SACK))
     small = " (windows of 2 to 3 packets)" if rate_mbps == RATES_MBPS[0] else ""
-    return ratio(f"CUBIC : SACK / SACK : SACK, {rate_mbps} Mb/s, 10 ms{small}", *both)
+    name = f"CUBIC : SACK / SACK : SACK, {rate_mbps} Mb/s, 10 ms{small}"
+    at = {"rtt_ms": 10, "rate_mbps": rate_mbps, "buffer": BDP}
+    return RATIO.ratio(name, algorithm=(CUBIC, SACK), **at)
 
 
-def _like_bic(rate_mbps: int) -> Quantity:
-    both = (_at(OTHERS_SHARE, each, 100, rate_mbps) for each in (CUBIC, BIC))
-    return ratio(f"share of the four others, CUBIC / BIC, {rate_mbps} Mb/s, 100 ms", *both)
-
-
-def _against_hstcp(rate_mbps: int) -> Quantity:
-    both = (_at(OTHERS_SHARE, each, 100, rate_mbps) for each in (CUBIC, HSTCP))
-    return ratio(f"share of the four others, CUBIC / HSTCP, {rate_mbps} Mb/s, 100 ms", *both)
+def _against(other: str, rate_mbps: int) -> Quantity:
+    name = f"share of the four others, CUBIC / {NAMES[other]}, {rate_mbps} Mb/s, 100 ms"
+    at = {"rtt_ms": 100, "rate_mbps": rate_mbps, "buffer": BDP}
+    return OTHERS_SHARE.ratio(name, algorithm=(CUBIC, other), **at)
 
 
 def _trend(name: str, column: Column, algorithm: str, rtt_ms: int) -> Quantity:
     """Exponent of a power law over the rate."""
     by_rate = {
-        math.log(rate): geometric(_at(column, algorithm, rtt_ms, rate)) for rate in RATES_MBPS
+        math.log(rate): _at(column, algorithm, rtt_ms, rate).geometric() for rate in RATES_MBPS
     }
     return slope(f"{name} over the rate, {rtt_ms} ms, log-log slope", "", by_rate)
 
 
 EIGHT_SACK = _at(EIGHT, SACK, 160).beside(0.8)
-FULL = [ours(above(_at(UTILISATION, each, rtt), 0.95)) for each in OTHERS for rtt in RTTS_MS]
-ROOM = [above(_more_room(other, rtt), 0) for other in (BIC, HSTCP) for rtt in RTTS_MS]
-FRIENDLY = [ours(within(_friendly(rate), 0.8, 1.25)) for rate in RATES_MBPS]
+FULL = [_at(UTILISATION, each, rtt).above(0.95).ours for each in OTHERS for rtt in RTTS_MS]
+ROOM = [_more_room(other, rtt).above(0) for other in (BIC, HSTCP) for rtt in RTTS_MS]
+FRIENDLY = [_friendly(rate).within(0.8, 1.25).ours for rate in RATES_MBPS]
 #: "CUBIC behaves more TCP-friendly even comparing to TCP-SACK for certain bandwidths".
 FRIENDLIER = Either(
     "CUBIC : SACK / SACK : SACK at some rate above 10 Mb/s",
-    [below(_friendly(rate), 1) for rate in RATES_MBPS[1:]],
+    [_friendly(rate).below(1) for rate in RATES_MBPS[1:]],
 )
-WITHOUT_CONTROL = [ours(within(_at(RATIO, CUBIC, 10, r), 0.8, 1.25)) for r in RATES_MBPS[1:]]
-RISING = [above(_trend(f"{NAMES[each]} / SACK", RATIO, each, 10), 0) for each in (BIC, HSTCP)]
+WITHOUT_CONTROL = [_at(RATIO, CUBIC, 10, r).within(0.8, 1.25).ours for r in RATES_MBPS[1:]]
+RISING = [_trend(f"{NAMES[each]} / SACK", RATIO, each, 10).above(0) for each in (BIC, HSTCP)]
 FALLING = [
-    below(_trend(f"share of SACK beside {NAMES[each]}", SHARE, each, 100), 0) for each in OTHERS
+    _trend(f"share of SACK beside {NAMES[each]}", SHARE, each, 100).below(0) for each in OTHERS
 ]
-LIKE_BIC = [ours(within(_like_bic(rate), 0.75, 1.25)) for rate in RATES_MBPS]
-MORE_THAN_HSTCP = [above(_against_hstcp(rate), 1) for rate in RATES_MBPS if rate < 100]
+LIKE_BIC = [_against(BIC, rate).within(0.75, 1.25).ours for rate in RATES_MBPS]
+MORE_THAN_HSTCP = [_against(HSTCP, rate).above(1) for rate in RATES_MBPS if rate < 100]
 
 PANELS: dict[str, dict[float, Point]] = {
     "(a) 400 Mb/s, 1 BDP": {x: {"buffer": BDP, "rate_mbps": 400, "rtt_ms": x} for x in RTTS_MS},
@@ -200,14 +191,14 @@ FIGURE = Figure(
             "ha2008.fig10a.friendliness-rtt",
             "8 SACK flows reach ≈ 80 % at 160 ms, the others fill the link; CUBIC leaves SACK more "
             "than BIC and HSTCP do",
-            [ours(within(EIGHT_SACK, 0.7, 0.9)), *FULL, *ROOM],
+            [EIGHT_SACK.within(0.7, 0.9).ours, *FULL, *ROOM],
             paper="≈ 0.8; more room",
             quote="“8 TCP-SACK flows achieve around 80% of the link bandwidth … CUBIC gives more "
             "room to TCP-SACK than BIC-TCP and HSTCP for whole range of tested RTTs” (6.4)",
             readings={
-                "without “fully utilize”": [ours(within(EIGHT_SACK, 0.7, 0.9)), *ROOM],
+                "without “fully utilize”": [EIGHT_SACK.within(0.7, 0.9).ours, *ROOM],
                 "8 SACK with the background": [
-                    ours(within(_at(UTILISATION, SACK, 160), 0.7, 0.9)),
+                    _at(UTILISATION, SACK, 160).within(0.7, 0.9).ours,
                     *FULL,
                     *ROOM,
                 ],

@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 
 from ackclock import Bottleneck, Flow, Result, Scenario, metrics
 from ackclock.draw import style
-from ackclock.figures import Claim, Column, Experiment, Figure, Variant, ours, plots, within
+from ackclock.figures import Claim, Column, Experiment, Figure, Variant, plots
 from ackclock.papers.ha2008 import _testbed as testbed
 from ackclock.scenario.scenario import HEADER_BYTES
 
@@ -85,7 +85,7 @@ FIGURE = Figure(
         Claim(
             "ha2008.intro.reno-10g",
             "At 10 Gb/s and 100 ms the BDP is ≈ 100 000 packets; regrowth takes 5000 s",
-            [ours(within(BDP, 80_000, 100_000)), ours(within(REGROW, 4750, 5250))],
+            [BDP.within(80_000, 100_000).ours, REGROW.within(4750, 5250).ours],
             paper="100 000; 5000 s",
             quote="“it takes about 50,000 RTTs which amounts to 5000 seconds (1.4 hours)” (1)",
         )

@@ -18,21 +18,7 @@ from matplotlib.axes import Axes
 
 from ackclock import Bottleneck, Flow, Result, Scenario, metrics
 from ackclock.draw import style
-from ackclock.figures import (
-    Claim,
-    Column,
-    Experiment,
-    Figure,
-    Quantity,
-    Variant,
-    above,
-    geometric,
-    grid,
-    ours,
-    plots,
-    ratio,
-    within,
-)
+from ackclock.figures import Claim, Column, Experiment, Figure, Quantity, Variant, grid, plots
 from ackclock.papers.ha2008 import _testbed as testbed
 
 STANDARD = "reno"
@@ -178,16 +164,14 @@ QUEUE = Column(ALONE, "queue_packets", "packets in the queue")
 
 
 def _fairer(algorithm: str) -> Quantity:
-    both = (RATIO.at(algorithm=each) for each in (algorithm, STANDARD))
-    return ratio(f"throughput, 160 / 20 ms, {NAMES[algorithm]} / standard TCP", *both)
+    name = f"throughput, 160 / 20 ms, {NAMES[algorithm]} / standard TCP"
+    return RATIO.ratio(name, algorithm=(algorithm, STANDARD))
 
 
 def _more(algorithm: str) -> Quantity:
     """Throughput under random loss over standard TCP's."""
-    both = (
-        RATE.at(algorithm=each, rate_mbps=100, loss=RANDOM_LOSS) for each in (algorithm, STANDARD)
-    )
-    return ratio(f"throughput under random loss, {NAMES[algorithm]} / standard TCP", *both)
+    name = f"throughput under random loss, {NAMES[algorithm]} / standard TCP"
+    return RATE.ratio(name, algorithm=(algorithm, STANDARD), rate_mbps=100, loss=RANDOM_LOSS)
 
 
 def _equal(algorithm: str) -> Claim:
@@ -196,8 +180,8 @@ def _equal(algorithm: str) -> Claim:
         f"{NAMES[algorithm]} shares about equally between flows of 160 and 20 ms, unlike standard "
         "TCP",
         [
-            above(_fairer(algorithm), 1),
-            ours(within(geometric(RATIO.at(algorithm=algorithm)), 0.5, 2)),
+            _fairer(algorithm).above(1),
+            RATIO.at(algorithm=algorithm).geometric().within(0.5, 2).ours,
         ],
         paper="equal",
         quote=FAIR[algorithm],
@@ -208,15 +192,16 @@ def _lossy(algorithm: str) -> Claim:
     return Claim(
         f"ha2008.s2.{algorithm}",
         f"{NAMES[algorithm]} loses less to random losses than standard TCP",
-        [above(_more(algorithm), 1)],
+        [_more(algorithm).above(1)],
         paper="more",
         quote=LOSSY[algorithm],
     )
 
 
-RECOVERY = ratio(
+RECOVERY = EPOCH.ratio(
     "Scalable's time between losses, 400 Mb/s / 100 Mb/s",
-    *(EPOCH.at(algorithm="scalable", rate_mbps=rate) for rate in (400, 100)),
+    algorithm="scalable",
+    rate_mbps=(400, 100),
 )
 IN_QUEUE = QUEUE.at(algorithm="vegas").beside(f"{ALPHA} … {BETA}")
 
@@ -233,7 +218,7 @@ FIGURE = Figure(
             "160 v 20 ms": {
                 NAMES[each]: (
                     {"color": colour, "marker": "o"},
-                    {number: geometric(RATIO.at(algorithm=each))},
+                    {number: RATIO.at(algorithm=each).geometric()},
                 )
                 for number, (each, colour) in enumerate(
                     zip([STANDARD, *FAIR], [style.INK, *style.FLOWS], strict=False)
@@ -247,7 +232,7 @@ FIGURE = Figure(
         after=_named,
     ),
     quantities=[
-        *(geometric(each) for each in RATIO.everywhere()),
+        *(each.geometric() for each in RATIO.everywhere()),
         *map(_fairer, FAIR),
         *RATE.everywhere(),
         RECOVERY,
@@ -258,7 +243,7 @@ FIGURE = Figure(
         Claim(
             "ha2008.s2.scalable",
             "Scalable's recovery time does not depend on the window",
-            [ours(within(RECOVERY, 0.8, 1.25))],
+            [RECOVERY.within(0.8, 1.25).ours],
             paper="constant",
             quote="“make the recovery time from loss events be constant regardless of the window "
             "size” (2)",
@@ -267,7 +252,7 @@ FIGURE = Figure(
         Claim(
             "ha2008.s2.vegas",
             "Vegas keeps between α and β packets in the queue",
-            [within(IN_QUEUE, ALPHA, BETA)],
+            [IN_QUEUE.within(ALPHA, BETA)],
             paper=f"{ALPHA} … {BETA} packets",
             quote="“When δ is larger than an upper threshold β, … TCP-Vegas reduces the sending "
             "rate” (2)",

@@ -15,17 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ackclock import Flow, Result, Scenario, metrics
-from ackclock.figures import (
-    AtLeast,
-    Claim,
-    Column,
-    Experiment,
-    Figure,
-    Quantity,
-    above,
-    grid,
-    plots,
-)
+from ackclock.figures import AtLeast, Claim, Column, Experiment, Figure, Quantity, grid, plots
 from ackclock.papers import _converged as converged
 from ackclock.papers.ha2008 import _testbed as testbed
 
@@ -89,8 +79,8 @@ START_UP = Column(PARTS, "start_up_s", "start-up", "s")
 
 def _later(column: Column, slow: str, fast: str = PLAIN) -> Quantity:
     """How much longer one takes."""
-    both = column.at(algorithm=slow) - column.at(algorithm=fast)
-    return both.named(f"{column.name}, {NAMES[slow]} − {NAMES[fast]}").beside("> 0")
+    name = f"{column.name}, {NAMES[slow]} − {NAMES[fast]}"
+    return column.difference(name, algorithm=(slow, fast)).beside("> 0")
 
 
 BETA = _later(CONVERGENCE, PLAIN, LARGER_BETA)
@@ -110,7 +100,7 @@ FIGURE = Figure(
         Claim(
             "ha2008.s3.beta-slower",
             "A β smaller than 0.5 converges more slowly",
-            [above(BETA, 0)],
+            [BETA.above(0)],
             paper="slower",
             quote="“A side effect of setting β to a smaller value than 0.5 is slower convergence” "
             "(3.6)",
@@ -118,7 +108,7 @@ FIGURE = Figure(
         Claim(
             "ha2008.s3.fast-convergence",
             "Fast convergence improves the convergence speed",
-            [above(FAST, 0)],
+            [FAST.above(0)],
             paper="faster",
             quote="“To improve the convergence speed of CUBIC, we add a heuristic in the "
             "protocol” (3.7)",
@@ -126,7 +116,7 @@ FIGURE = Figure(
         Claim(
             "ha2008.table1.no-clamp",
             "Without the clamp in the convex region (2.2) flows converge faster than with it (2.1)",
-            [above(CLAMP, 0)],
+            [CLAMP.above(0)],
             paper="faster",
             quote="“improved the scalability and convergence speed of the protocol, which doesn't "
             "clamp the increment” (table 1)",
@@ -134,7 +124,7 @@ FIGURE = Figure(
         Claim(
             "ha2008.table1.start-up",
             "Without initial_ssthresh a flow starts up faster",
-            [above(SSTHRESH, 0)],
+            [SSTHRESH.above(0)],
             paper="fast start-up",
             quote="“CUBIC improves slow start for fast start-up by removing initial_ssthresh” "
             "(table 1)",

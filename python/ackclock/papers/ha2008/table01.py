@@ -28,22 +28,7 @@ from matplotlib.axes import Axes
 
 from ackclock import Bottleneck, Flow, Result, Scenario, metrics
 from ackclock.draw import style
-from ackclock.figures import (
-    Claim,
-    Column,
-    Experiment,
-    Figure,
-    Part,
-    Point,
-    View,
-    above,
-    below,
-    grid,
-    ours,
-    plots,
-    ratio,
-    within,
-)
+from ackclock.figures import Claim, Column, Experiment, Figure, Part, Point, View, grid, plots
 from ackclock.papers.ha2008 import _testbed as testbed
 
 #: Preset → initial ssthresh of 100? growth clamped below Wmax? above Wmax?
@@ -138,16 +123,15 @@ def _parts(version: str) -> Iterator[Part]:
         of = column.at(version=version)
         if number == 0:
             starts = INITIAL_SSTHRESH_PACKETS
-            yield within(of, starts, starts) if has_it else above(of, 2**30)
+            yield of.within(starts, starts) if has_it else of.above(2**30)
         else:
             # The number of ACKs per packet is whole, so growth may be a tenth more.
             limit = 1.1 * CLAMP_PACKETS
-            yield ours(below(of, limit) if has_it else above(of, limit))
+            yield (of.below(limit) if has_it else of.above(limit)).ours
 
 
-SCALING_BUG = ratio(
-    "growth per RTT below Wmax, with the scaling bug / without",
-    *(COLUMNS[1].at(version=version) for version in ("2.6.18.1", "2.0")),
+SCALING_BUG = COLUMNS[1].ratio(
+    "growth per RTT below Wmax, with the scaling bug / without", version=("2.6.18.1", "2.0")
 )
 
 
@@ -171,7 +155,7 @@ FIGURE = Figure(
             "Each version of CUBIC changed what table 1 says",
             [
                 *(part for version in VERSIONS for part in _parts(version)),
-                ours(below(SCALING_BUG, 0.5)),
+                SCALING_BUG.below(0.5).ours,
             ],
             paper="as in the table",
             quote="“Table 1 summarizes important updates … on the implementation of CUBIC in "

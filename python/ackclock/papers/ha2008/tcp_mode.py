@@ -15,21 +15,7 @@ from typing import NamedTuple
 from matplotlib.axes import Axes
 
 from ackclock import Result, Scenario
-from ackclock.figures import (
-    Claim,
-    Column,
-    Either,
-    Experiment,
-    Figure,
-    Quantity,
-    Variant,
-    above,
-    below,
-    ours,
-    plots,
-    ratio,
-    within,
-)
+from ackclock.figures import Claim, Column, Either, Experiment, Figure, Quantity, Variant, plots
 from ackclock.papers.ha2008 import _testbed as testbed
 from ackclock.papers.ha2008._testbed import BIC, HSTCP, NAMES, SACK
 from ackclock.studies import response
@@ -86,9 +72,8 @@ WINDOW = Column(MEANS, "mean_packets", "mean window", "packets")
 def _of_sack(algorithm: str, share: float) -> Quantity:
     """Its mean window over that of standard TCP."""
     mode = MODES[algorithm]
-    both = (WINDOW.at(algorithm=each, mode=mode, share=share) for each in (algorithm, SACK))
     name = f"mean window, {NAMES[algorithm]} / SACK, largest {share:g} × {mode} packets"
-    return ratio(name, *both)
+    return WINDOW.ratio(name, algorithm=(algorithm, SACK), mode=mode, share=share)
 
 
 def _curves() -> Mapping[str, tuple[dict[str, object], dict[float, Quantity]]]:
@@ -136,15 +121,15 @@ FIGURE = Figure(
             "Up to 14 packets BIC, up to 38 HSTCP is as SACK; beyond, HSTCP is more aggressive, "
             "even with 1 ms",
             [
-                *(ours(within(_of_sack(each, BELOW), *ALIKE)) for each in MODES),
+                *(_of_sack(each, BELOW).within(*ALIKE).ours for each in MODES),
                 Either(
                     f"mean window, BIC / SACK, largest {BEYOND} × {MODES[BIC]} packets",
                     [
-                        ours(below(_of_sack(BIC, BEYOND), ALIKE[0])),
-                        ours(above(_of_sack(BIC, BEYOND), ALIKE[1])),
+                        _of_sack(BIC, BEYOND).below(ALIKE[0]).ours,
+                        _of_sack(BIC, BEYOND).above(ALIKE[1]).ours,
                     ],
                 ),
-                above(_of_sack(HSTCP, BEYOND), 1),
+                _of_sack(HSTCP, BEYOND).above(1),
             ],
             paper="14; 38 packets",
             quote="“BIC-TCP and HSTCP enter their TCP mode when the window size is less than 14 "

@@ -12,16 +12,7 @@ from matplotlib.axes import Axes
 
 from ackclock import Result, Scenario, metrics
 from ackclock.draw import style
-from ackclock.figures import (
-    Column,
-    Experiment,
-    Point,
-    Quantity,
-    Variant,
-    geometric,
-    grid,
-    plots,
-)
+from ackclock.figures import Column, Experiment, Point, Quantity, Variant, grid, plots
 from ackclock.figures.figure import Plot
 from ackclock.papers.leith2007 import _testbed as testbed
 from ackclock.papers.leith2007._testbed import CUBIC, NAMES, RENO
@@ -117,7 +108,7 @@ def column(
 
 def everywhere(of: Mapping[int, Column]) -> list[Quantity]:
     """A ratio at every rate and RTT, as a geometric mean."""
-    return [geometric(each) for column in of.values() for each in column.everywhere()]
+    return [each.geometric() for column in of.values() for each in column.everywhere()]
 
 
 LOOKS = {
@@ -143,7 +134,7 @@ def plot(
     return plots.curves(
         {
             f"{rate} Mb/s": {
-                label: (LOOKS[label], plots.over(column[rate], "rtt_ms", geometric))
+                label: (LOOKS[label], plots.over(column[rate], "rtt_ms", Quantity.geometric))
                 for label, column in of.items()
             }
             for rate in RATES_MBPS

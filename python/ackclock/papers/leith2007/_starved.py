@@ -10,19 +10,7 @@ natural; `back` has either.
 from typing import NamedTuple
 
 from ackclock import Flow, Result, Scenario
-from ackclock.figures import (
-    Column,
-    Experiment,
-    Part,
-    Quantity,
-    Variant,
-    above,
-    below,
-    grid,
-    ours,
-    plots,
-    ratio,
-)
+from ackclock.figures import Column, Experiment, Part, Quantity, Variant, grid, plots
 from ackclock.figures.figure import Plot
 from ackclock.papers.leith2007 import _testbed as testbed
 from ackclock.papers.leith2007._testbed import CUBIC, RENO
@@ -97,23 +85,20 @@ PIPE = Experiment(
     says={"pair": PAIRS, "slots": "{} packets"},
 )
 SMALLER = Column(PIPE, "smaller_share", "share of the smaller flow", "", "starved")
-OF_FLOW_1 = Column(PIPE, "share_1", "share of flow 1")
-
-
 UNEQUAL = Column(PIPE, "unequal", "larger / smaller flow")
 
 
 def against_standard(pair: str, pipe: str, slots: int = BDP) -> Quantity:
     """How unequal a pair is against two standard flows."""
-    both = (UNEQUAL.at(pair=each, pipe=pipe, slots=slots) for each in (pair, STANDARD))
-    return ratio(f"larger / smaller flow, {PAIRS[pair]} / two standard flows, {pipe}", *both)
+    name = f"larger / smaller flow, {PAIRS[pair]} / two standard flows, {pipe}"
+    return UNEQUAL.ratio(name, pair=(pair, STANDARD), pipe=pipe, slots=slots)
 
 
 def starved(pair: str) -> list[Part]:
     """Less than a fifth at 13 packets in each pipe, and more so than two standard flows."""
     return [
-        *(ours(below(SMALLER.at(pair=pair, pipe=each, slots=BDP), 0.2)) for each in PIPES),
-        *(ours(above(against_standard(pair, each), 1.5)) for each in PIPES),
+        *(SMALLER.at(pair=pair, pipe=each, slots=BDP).below(0.2).ours for each in PIPES),
+        *(against_standard(pair, each).above(1.5).ours for each in PIPES),
     ]
 
 
@@ -121,8 +106,8 @@ def with_any_buffer(pair: str) -> dict[str, list[Part]]:
     """Both parts in one pipe alone, with each buffer."""
     return {
         f"{pipe} only, {slots} packet{'s' * (slots > 1)}": [
-            ours(below(SMALLER.at(pair=pair, pipe=pipe, slots=slots), 0.2)),
-            ours(above(against_standard(pair, pipe, slots), 1.5)),
+            SMALLER.at(pair=pair, pipe=pipe, slots=slots).below(0.2).ours,
+            against_standard(pair, pipe, slots).above(1.5).ours,
         ]
         for pipe in PIPES
         for slots in BUFFERS

@@ -17,7 +17,7 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from ackclock import Result, Scenario, metrics
-from ackclock.figures import Claim, Column, Experiment, Figure, Variant, ours, plots, within
+from ackclock.figures import Claim, Column, Experiment, Figure, Variant, plots
 from ackclock.papers.leith2007 import _testbed as testbed
 
 RATE_MBPS, RTT_MS = 250, 200
@@ -115,13 +115,10 @@ FIGURE = Figure(
             "leith2007.alg1",
             "CUBIC has the features that Algorithm 1 lists",
             [
-                ours(
-                    within(
-                        Column(ALONE, column, name, unit).at(),
-                        value * (1 - tolerance),
-                        value * (1 + tolerance),
-                    )
-                )
+                Column(ALONE, column, name, unit)
+                .at()
+                .within(value * (1 - tolerance), value * (1 + tolerance))
+                .ours
                 for name, unit, column, value, tolerance in FEATURES
             ],
             paper="as listed",

@@ -37,14 +37,10 @@ from ackclock.figures import (
     Quantity,
     Repeats,
     Variant,
-    above,
     computed,
-    geometric,
     grid,
-    ours,
     plots,
     slope,
-    within,
 )
 from ackclock.figures.quantity import Rows
 from ackclock.papers import _converged as converged
@@ -185,7 +181,7 @@ EPOCH = Column(ALONE, "epoch_s", "epoch of a flow alone", "s", "∝ BDP")
 POWER = slope(
     "epoch ∝ BDP to this power",
     "",
-    {math.log(rate): geometric(EPOCH.at(rate_mbps=rate)) for rate in ALONE_MBPS[1:]},
+    {math.log(rate): EPOCH.at(rate_mbps=rate).geometric() for rate in ALONE_MBPS[1:]},
 ).beside(1)
 
 
@@ -202,14 +198,12 @@ def _most(column: Column, rate_mbps: int) -> Quantity:
 
 
 def _slow(column: Column, rates: tuple[int, ...] = RATES_MBPS) -> list[Part]:
-    """It takes longer at a higher rate, and commonly more than 300 s at the highest."""
+    """Convergence takes longer at a higher rate, and commonly more than 300 s at the highest."""
     later = [
-        (column.at(rate_mbps=fast) - column.at(rate_mbps=slow)).named(
-            f"{column.name}, {fast} Mb/s − {slow} Mb/s"
-        )
+        column.difference(f"{column.name}, {fast} Mb/s − {slow} Mb/s", rate_mbps=(fast, slow))
         for slow, fast in pairwise(rates)
     ]
-    return [*(above(each, 0) for each in later), above(_most(column, rates[-1]), 300)]
+    return [*(each.above(0) for each in later), _most(column, rates[-1]).above(300)]
 
 
 def _today(rate_mbps: int) -> Scenario:
@@ -284,8 +278,8 @@ FIGURE = Figure(
             "leith2007.fig2.linear-5000",
             "Above ≈ 5000 packets growth is linear, and the epoch grows with the BDP",
             [
-                *(ours(within(STRAIGHT.at(rate_mbps=rate), 0.8, 1.2)) for rate in ALONE_MBPS[1:]),
-                ours(within(POWER, 0.9, 1.1)),
+                *(STRAIGHT.at(rate_mbps=rate).within(0.8, 1.2).ours for rate in ALONE_MBPS[1:]),
+                POWER.within(0.9, 1.1).ours,
             ],
             paper="linear; ∝ BDP",
             quote="“above about 5000 packets … the cubic increase function becomes replaced by a "

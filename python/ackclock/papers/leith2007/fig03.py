@@ -9,7 +9,7 @@ sufficiently long period [...] the flows do asymptotically converge to an approx
 (section IV).
 """
 
-from ackclock.figures import Claim, Figure, Variant, ours, within
+from ackclock.figures import Claim, Figure, Variant
 from ackclock.papers.leith2007 import _ratios as ratios
 from ackclock.papers.leith2007 import _testbed as testbed
 
@@ -32,7 +32,7 @@ FIGURE = Figure(
         Claim(
             "leith2007.fig3.asymptotic-fair",
             "In the long run CUBIC flows with the same RTT get about the same throughput",
-            [ours(within(each, 0.7, 1.4)) for each in ratios.everywhere(RATIO)],
+            [each.within(0.7, 1.4).ours for each in ratios.everywhere(RATIO)],
             paper="≈ 1",
             quote="“the flows do asymptotically converge to an approximately fair share” (IV)",
             most_seeds=100,

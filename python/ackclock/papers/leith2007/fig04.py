@@ -10,7 +10,6 @@ shape parameter of 1.2 and mean 6.0" packets (section II.A).
 Convergence is that of figure 2, of the mean over the runs; the claim compares both.
 """
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,10 +27,7 @@ from ackclock.figures import (
     Variant,
     View,
     computed,
-    every,
-    ours,
     plots,
-    within,
 )
 from ackclock.figures.quantity import Rows
 from ackclock.papers import _converged as converged
@@ -96,23 +92,12 @@ WEB = Experiment(
 )
 
 
-def _of_mean(share: float) -> Quantity:
-    """When the mean over the runs converged."""
-
-    def estimate(rows: Rows) -> Estimate:
-        runs = converged.Ensemble(rows[WEB])
-        until = partial(runs.until_s, share=share)
-        return converged.estimate(until, len(runs.seeds), runs.seconds)
-
-    return computed(f"{converged.words(share)} of the mean over runs", "s", every(WEB), estimate)
-
-
 def _against_alone(share: float) -> Quantity:
     """The convergence over that without web flows, of figure 2; both are resampled."""
     alone = fig02.CONVERGENCE[share].at(rate_mbps=250)
 
     def estimate(rows: Rows) -> Estimate:
-        runs, without = converged.Ensemble(rows[WEB]), alone.of(rows)
+        runs, without = converged.Ensemble(rows[WEB], {}), alone.of(rows)
         assert isinstance(without, Repeats)
         random = np.random.default_rng(converged.SEED + 1)
         values = without.value
@@ -125,17 +110,17 @@ def _against_alone(share: float) -> Quantity:
         return converged.estimate(ratio, len(runs.seeds), np.inf)
 
     name = f"{converged.words(share)}, with web flows (mean over runs) / without"
-    return computed(name, "", (*every(WEB), *alone.needs), estimate)
+    return computed(name, "", (*WEB.needs(), *alone.needs), estimate)
 
 
-OF_MEAN = {share: _of_mean(share) for share in converged.columns()}
+OF_MEAN = {share: converged.of_mean(WEB, share) for share in converged.columns()}
 AGAINST = {share: _against_alone(share) for share in converged.columns()}
 JUDGED = converged.SHARE
 
 
 @plots.drawn(7, 3.2)
 def _plot(axes: Axes, view: View) -> None:
-    mean = converged.Ensemble(view.rows[WEB]).mbps.mean(axis=0)
+    mean = converged.Ensemble(view.rows[WEB], {}).mbps.mean(axis=0)
     for number, (throughput, colour) in enumerate(zip(mean, style.FLOWS, strict=False), 1):
         axes.plot(throughput, color=colour, label=f"flow {number}", linewidth=0.9)
     axes.set_xlabel("time since flow 2 started (s)")
@@ -151,11 +136,11 @@ FIGURE = Figure(
         Claim(
             "leith2007.fig4.web-ensemble",
             "With web traffic convergence is about as slow as without",
-            [ours(within(AGAINST[JUDGED], 0.67, 1.5))],
+            [AGAINST[JUDGED].within(0.67, 1.5).ours],
             paper="similarly slow",
             quote="“on balance this yields similarly slow convergence” (IV)",
             readings={
-                f"x = {share:g}": [ours(within(AGAINST[share], 0.67, 1.5))]
+                f"x = {share:g}": [AGAINST[share].within(0.67, 1.5).ours]
                 for share in converged.OTHERS
             },
         )

@@ -30,15 +30,9 @@ from ackclock.figures import (
     Part,
     Quantity,
     Variant,
-    above,
-    below,
-    geometric,
     grid,
     mean_of,
-    ours,
     plots,
-    ratio,
-    within,
 )
 from ackclock.papers.leith2007 import _testbed as testbed
 from ackclock.papers.leith2007._testbed import CUBIC, HTCP, NAMES, RENO
@@ -129,12 +123,9 @@ LONG = Column(DOWNLOADS, "long_mbps", "throughput of the long flow", "Mb/s")
 
 def _slower(algorithm: str, size_mb: int) -> Quantity:
     """Completion time beside the long flow over that alone."""
-    beside, alone = (
-        COMPLETION.at(algorithm=algorithm, where=where, size_mb=size_mb)
-        for where in (BESIDE, ALONE)
-    )
     name = f"completion beside a long flow / alone, {NAMES[algorithm]}, {size_mb} MB"
-    return ratio(name, beside, alone).beside(PAPER[algorithm])
+    at = {"algorithm": algorithm, "size_mb": size_mb}
+    return COMPLETION.ratio(name, where=(BESIDE, ALONE), **at).beside(PAPER[algorithm])
 
 
 def _slower_of_large(algorithm: str) -> Quantity:
@@ -143,10 +134,8 @@ def _slower_of_large(algorithm: str) -> Quantity:
 
 
 def _long_htcp_over_standard(size_mb: int) -> Quantity:
-    htcp, standard = (
-        LONG.at(algorithm=each, where=BESIDE, size_mb=size_mb) for each in (HTCP, RENO)
-    )
-    return ratio(f"long flow's throughput, H-TCP / standard, {size_mb} MB", htcp, standard)
+    name = f"long flow's throughput, H-TCP / standard, {size_mb} MB"
+    return LONG.ratio(name, algorithm=(HTCP, RENO), where=BESIDE, size_mb=size_mb)
 
 
 LONG_RATIO = mean_of(
@@ -155,25 +144,27 @@ LONG_RATIO = mean_of(
 ).beside("≈ 5")
 
 _PARTS = [
-    ours(within(_slower_of_large(HTCP), 1.5, 3)),
-    ours(above(_slower_of_large(CUBIC), 3)),
-    ours(below(_slower_of_large(RENO), 1.5)),
-    ours(within(LONG_RATIO, 3, 8)),
+    _slower_of_large(HTCP).within(1.5, 3).ours,
+    _slower_of_large(CUBIC).above(3).ours,
+    _slower_of_large(RENO).below(1.5).ours,
+    LONG_RATIO.within(3, 8).ours,
 ]
 
 
 def _at(size_mb: int) -> list[Part]:
     """The same with downloads of one size."""
     return [
-        ours(within(_slower(HTCP, size_mb), 1.5, 3)),
-        ours(above(_slower(CUBIC, size_mb), 3)),
-        ours(below(_slower(RENO, size_mb), 1.5)),
-        ours(within(_long_htcp_over_standard(size_mb), 3, 8)),
+        _slower(HTCP, size_mb).within(1.5, 3).ours,
+        _slower(CUBIC, size_mb).above(3).ours,
+        _slower(RENO, size_mb).below(1.5).ours,
+        _long_htcp_over_standard(size_mb).within(3, 8).ours,
     ]
 
 
 def _completion(where: str) -> plots.Curves:
-    return plots.by(COMPLETION, "size_mb", "algorithm", NAMES, as_drawn=geometric, where=where)
+    return plots.by(
+        COMPLETION, "size_mb", "algorithm", NAMES, as_drawn=Quantity.geometric, where=where
+    )
 
 
 def _paper(axes: Axes) -> None:

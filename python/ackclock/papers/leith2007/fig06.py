@@ -8,7 +8,7 @@ throughputs of the flows are similar, it can be seen that sustained periods (ext
 of seconds) of unfairness occur" (section IV.B).
 """
 
-from ackclock.figures import Claim, Column, Figure, above, below, ours, plots, ratio
+from ackclock.figures import Claim, Column, Figure, plots
 from ackclock.papers.leith2007._testbed import CUBIC
 from ackclock.papers.leith2007._unsync import WITH_25, WITHOUT
 
@@ -20,7 +20,7 @@ WINDOW = Column(
     WITH_25, "window_ratio", "most of that in any 200 s", "", "unfair for hundreds of seconds"
 ).at(**RUN)
 CONTROL = Column(WITHOUT, "window_ratio", "most of that in any 200 s, no sessions").at()
-AGAINST = ratio("most unequal 200 s, 25 sessions / none", WINDOW, CONTROL)
+AGAINST = (WINDOW / CONTROL).named("most unequal 200 s, 25 sessions / none")
 STRETCH = Column(
     WITH_25, "unfair_stretch_s", "longest stretch with a ratio above 2 in each 10 s", "s"
 ).at(**RUN)
@@ -35,15 +35,15 @@ FIGURE = Figure(
         Claim(
             "leith2007.fig6.unsync",
             "Means over an hour are similar, but unfairness lasts hundreds of seconds",
-            [ours(below(HOUR, 1.5)), ours(above(AGAINST, 1.2))],
+            [HOUR.below(1.5).ours, AGAINST.above(1.2).ours],
             paper="similar; unfair",
             quote="“sustained periods (extending to hundreds of seconds) of unfairness occur” "
             "(IV.B)",
             readings={
-                "above 1.5 in some 200 s": [ours(below(HOUR, 1.5)), ours(above(WINDOW, 1.5))],
+                "above 1.5 in some 200 s": [HOUR.below(1.5).ours, WINDOW.above(1.5).ours],
                 "above 2 in every 10 s for 100 s": [
-                    ours(below(HOUR, 1.5)),
-                    ours(above(STRETCH, 100)),
+                    HOUR.below(1.5).ours,
+                    STRETCH.above(100).ours,
                 ],
             },
         )

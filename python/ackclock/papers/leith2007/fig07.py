@@ -9,7 +9,7 @@ What alternates is the epoch's length. The peaks cannot alternate: with a drop-t
 synchronised peaks is pipe and queue.
 """
 
-from ackclock.figures import Claim, Column, Figure, below, ours, plots
+from ackclock.figures import Claim, Column, Figure, plots
 from ackclock.papers.leith2007.fig02 import CONVERGED_S, JOINED
 
 RATES_MBPS = (10, 250)
@@ -27,12 +27,12 @@ FIGURE = Figure(
         Claim(
             "leith2007.fig7.period-two",
             "With synchronised flows every second epoch is short: a period-two cycle",
-            [ours(below(EPOCHS.at(rate_mbps=rate), -0.5)) for rate in RATES_MBPS],
+            [EPOCHS.at(rate_mbps=rate).below(-0.5).ours for rate in RATES_MBPS],
             paper="period two",
             quote="“Under synchronised conditions this adaptive action leads to a period two "
             "cycle” (IV.C)",
             readings={
-                "of the peaks": [ours(below(PEAKS.at(rate_mbps=rate), -0.5)) for rate in RATES_MBPS]
+                "of the peaks": [PEAKS.at(rate_mbps=rate).below(-0.5).ours for rate in RATES_MBPS]
             },
         )
     ],

@@ -11,19 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ackclock.draw import style
-from ackclock.figures import (
-    Claim,
-    Column,
-    Figure,
-    Quantity,
-    Repeats,
-    View,
-    below,
-    computed,
-    ours,
-    plots,
-    ratio,
-)
+from ackclock.figures import Claim, Column, Figure, Quantity, Repeats, View, computed, plots
 from ackclock.figures.quantity import Rows
 from ackclock.papers.leith2007._testbed import CUBIC
 from ackclock.papers.leith2007._unsync import BIN_PACKETS, BINS, HTCP, OWN, WITH_25
@@ -55,7 +43,7 @@ def _distance(of_htcp: str) -> Quantity:
 
 
 DISTANCE, CONTROL = _distance(HTCP).beside("extremely similar"), _distance(OWN)
-AGAINST = ratio("distance from H-TCP, with 0.8 / with its own back-off", DISTANCE, CONTROL)
+AGAINST = (DISTANCE / CONTROL).named("distance from H-TCP, with 0.8 / with its own back-off")
 
 
 @plots.drawn(6, 3.4)
@@ -86,10 +74,10 @@ FIGURE = Figure(
         Claim(
             "leith2007.fig9.cwnd-distribution",
             "CUBIC and H-TCP with the same back-off have the same distribution of cwnd",
-            [ours(below(AGAINST, 0.5))],
+            [AGAINST.below(0.5).ours],
             paper="extremely similar",
             quote="“the cwnd distributions are extremely similar” (IV.C)",
-            readings={"distance below 0.15": [ours(below(DISTANCE, 0.15))]},
+            readings={"distance below 0.15": [DISTANCE.below(0.15).ours]},
         )
     ],
 )

@@ -9,14 +9,14 @@ demonstrated experimentally in Figure 10" (section IV.C).
 An excursion is a cwnd at a back-off far above that at the flow's back-off before.
 """
 
-from ackclock.figures import Claim, Column, Figure, above, ours, plots, ratio
+from ackclock.figures import Claim, Column, Figure, plots
 from ackclock.papers.leith2007._unsync import WITH_50, WITHOUT
 
 EXCURSION, CONTROL = (
     Column(each, "excursion", f"largest cwnd at a back-off / at the one before, {each.name}").at()
     for each in (WITH_50, WITHOUT)
 )
-AGAINST = ratio("largest excursion, 50 sessions / none", EXCURSION, CONTROL)
+AGAINST = (EXCURSION / CONTROL).named("largest excursion, 50 sessions / none")
 OVER_MEDIAN = Column(WITH_50, "over_median", "largest cwnd of a flow / its median").at()
 
 FIGURE = Figure(
@@ -32,13 +32,13 @@ FIGURE = Figure(
         Claim(
             "leith2007.fig10.excursions",
             "The cwnd of flows that miss drops makes large excursions",
-            [ours(above(AGAINST, 1.2))],
+            [AGAINST.above(1.2).ours],
             paper="large",
             quote="“the potential for large excursions is evident, and is demonstrated "
             "experimentally in Figure 10” (IV.C)",
             readings={
-                "largest / previous > 1.5": [ours(above(EXCURSION, 1.5))],
-                "largest / median cwnd": [ours(above(OVER_MEDIAN, 2))],
+                "largest / previous > 1.5": [EXCURSION.above(1.5).ours],
+                "largest / median cwnd": [OVER_MEDIAN.above(2).ours],
             },
         )
     ],

@@ -16,21 +16,7 @@ from typing import NamedTuple
 from matplotlib.axes import Axes
 
 from ackclock import Result, Scenario, metrics
-from ackclock.figures import (
-    Claim,
-    Column,
-    Experiment,
-    Figure,
-    Part,
-    Quantity,
-    Variant,
-    above,
-    below,
-    grid,
-    ours,
-    plots,
-    within,
-)
+from ackclock.figures import Claim, Column, Experiment, Figure, Part, Quantity, Variant, grid, plots
 from ackclock.papers.leith2007 import _testbed as testbed
 from ackclock.papers.leith2007._testbed import CUBIC, NAMES, RENO
 
@@ -120,15 +106,12 @@ def _more(rate_mbps: int, percent: float) -> Quantity:
 
 def _falls(algorithm: str) -> Quantity:
     """Utilisation at 10 Mb/s with a buffer of 5 % minus that below 2.5 %."""
-    large, small = (
-        UTILISATION[algorithm, 10].at(buffer_percent=each) for each in (5, SMALLEST_PERCENT)
-    )
     name = f"utilisation, {NAMES[algorithm]}, 10 Mb/s, buffer 5 % − {SMALLEST_PERCENT} %"
-    return (large - small).named(name)
+    return UTILISATION[algorithm, 10].difference(name, buffer_percent=(5, SMALLEST_PERCENT))
 
 
 def _half(percent: float) -> Part:
-    return ours(within(UTILISATION[CUBIC, 250].at(buffer_percent=percent), 0.35, 0.65))
+    return UTILISATION[CUBIC, 250].at(buffer_percent=percent).within(0.35, 0.65).ours
 
 
 def _paper(axes: Axes) -> None:
@@ -167,7 +150,7 @@ FIGURE = Figure(
         Claim(
             "leith2007.fig11.util-10M",
             "At 10 Mb/s and with buffers from 5 % of the BDP on CUBIC uses more than standard TCP",
-            [above(_more(10, percent), 0) for percent in FROM_5],
+            [_more(10, percent).above(0) for percent in FROM_5],
             paper="> 0",
             quote="“for buffers sized about 5% BDP Cubic TCP achieves greater link utilisation "
             "than standard TCP” (V)",
@@ -176,7 +159,7 @@ FIGURE = Figure(
             "leith2007.fig11.util-250M",
             "At 250 Mb/s and with buffers below 30 % CUBIC uses ≈ 50 %, less than standard TCP",
             [
-                *(below(_more(250, percent), 0) for percent in BELOW_30),
+                *(_more(250, percent).below(0) for percent in BELOW_30),
                 *(_half(percent) for percent in BELOW_30),
             ],
             paper="≈ 0.5",
@@ -185,14 +168,14 @@ FIGURE = Figure(
             hardware=True,
             readings={
                 "only less than standard TCP": [
-                    below(_more(250, percent), 0) for percent in BELOW_30
+                    _more(250, percent).below(0) for percent in BELOW_30
                 ]
             },
         ),
         Claim(
             "leith2007.fig11.small-buffer",
             "At 10 Mb/s the utilisation of both falls substantially with buffers below 2.5 %",
-            [ours(above(_falls(each), 0.1)) for each in (CUBIC, RENO)],
+            [_falls(each).above(0.1).ours for each in (CUBIC, RENO)],
             paper="falls much",
             quote="“At buffer sizes below 2.5%, the link utilisation achieved by both … falls "
             "substantially” (V)",

@@ -10,7 +10,7 @@ ratio of flow throughputs never falling below about 0.25" (section VI).
 II.A). "Fairness" is the smaller throughput over the larger.
 """
 
-from ackclock.figures import Claim, Figure, Part, Quantity, above, mean_of, ours
+from ackclock.figures import Claim, Figure, Part, Quantity, mean_of
 from ackclock.papers.leith2007 import _ratios as ratios
 from ackclock.papers.leith2007 import _testbed as testbed
 
@@ -41,8 +41,8 @@ def _parts(fairer: list[Quantity]) -> list[Part]:
         mean_of(f"fairness, mean over RTTs, {rate} Mb/s, CUBIC − standard", fairer[at : at + some])
         for at, rate in zip((0, some), ratios.RATES_MBPS, strict=True)
     ]
-    never_below = [ours(above(each, 0.2)) for each in ratios.everywhere(RATIO)]
-    return [*(above(each, 0) for each in means), *never_below]
+    never_below = [each.above(0.2).ours for each in ratios.everywhere(RATIO)]
+    return [*(each.above(0) for each in means), *never_below]
 
 
 FIGURE = Figure(
@@ -69,7 +69,7 @@ FIGURE = Figure(
             readings={
                 "over the last 200 s": _parts(_fairer("last_fairness")),
                 "fairer at every RTT": [
-                    *(above(each, 0) for each in _fairer()),
+                    *(each.above(0) for each in _fairer()),
                     *_parts(_fairer())[2:],
                 ],
             },

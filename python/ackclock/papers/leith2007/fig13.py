@@ -28,12 +28,8 @@ from ackclock.figures import (
     Repeats,
     Variant,
     View,
-    above,
     computed,
-    every,
-    geometric,
     grid,
-    ours,
     plots,
 )
 from ackclock.figures.quantity import Rows
@@ -100,7 +96,7 @@ def _between_over_within() -> Quantity:
     return computed(
         name,
         "",
-        every(STARTS),
+        STARTS.needs(),
         lambda rows: stats.variance_ratio([each.value.tolist() for each in _logs(rows).values()]),
     ).beside("strongly dependent")
 
@@ -124,7 +120,7 @@ def _effect() -> Quantity:
         return Estimate(spread(logs), float(low), float(high), n * starts)
 
     name = "largest / smallest mean ratio among starts"
-    return replace(computed(name, "", every(STARTS), estimate), logarithmic=True)
+    return replace(computed(name, "", STARTS.needs(), estimate), logarithmic=True)
 
 
 def _spread() -> Quantity:
@@ -137,9 +133,9 @@ def _spread() -> Quantity:
         return Repeats.of(dict(zip(seeds, np.exp(apart).tolist(), strict=True)))
 
     ends = f"{STARTS_S[0]} to {STARTS_S[-1]} s"
-    return geometric(
-        computed(f"largest / smallest ratio among starts of {ends}", "", every(STARTS), by_seed)
-    )
+    return computed(
+        f"largest / smallest ratio among starts of {ends}", "", STARTS.needs(), by_seed
+    ).geometric()
 
 
 @plots.drawn(8, 7, len(SHOWN_S) + 1)
@@ -165,13 +161,13 @@ FIGURE = Figure(
         Claim(
             "leith2007.fig13.start-time",
             "The throughput ratio depends strongly on when the second flow starts",
-            [above(_between_over_within(), 1), ours(above(_effect(), STRONGLY))],
+            [_between_over_within().above(1), _effect().above(STRONGLY).ours],
             paper="strongly",
             quote="“The degree of unfairness in Cubic TCP is strongly dependent on the start time "
             "of the flows” (VI)",
             readings={
-                "significance alone": [above(_between_over_within(), 1)],
-                "largest / smallest of each seed": [ours(above(_spread(), STRONGLY))],
+                "significance alone": [_between_over_within().above(1)],
+                "largest / smallest of each seed": [_spread().above(STRONGLY).ours],
             },
         )
     ],

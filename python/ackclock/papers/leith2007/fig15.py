@@ -9,7 +9,7 @@ second flow operates Cubic TCP" (section VII); tests with standard TCP last an h
 
 import math
 
-from ackclock.figures import Claim, Column, Figure, Part, Quantity, geometric, slope
+from ackclock.figures import Claim, Column, Figure, Part, Quantity, slope
 from ackclock.papers.leith2007 import _ratios as ratios
 from ackclock.papers.leith2007 import _testbed as testbed
 
@@ -25,7 +25,7 @@ STANDARDS = ratios.column(STANDARD, "ratio", "standard / standard", "for referen
 def _falls(ratio: dict[int, Column]) -> Quantity:
     """How the logarithm of the ratio falls over RTT × rate."""
     points = {
-        math.log10(rate * rtt): geometric(ratio[rate].at(rtt_ms=rtt))
+        math.log10(rate * rtt): ratio[rate].at(rtt_ms=rtt).geometric()
         for rate in ratios.RATES_MBPS
         for rtt in RTTS_MS
     }

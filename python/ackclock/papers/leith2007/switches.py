@@ -12,7 +12,7 @@ that of figure 2.
 from typing import NamedTuple
 
 from ackclock import Result, Scenario
-from ackclock.figures import Claim, Column, Experiment, Figure, Quantity, above, grid, plots
+from ackclock.figures import Claim, Column, Experiment, Figure, Quantity, grid, plots
 from ackclock.papers import _converged as converged
 from ackclock.papers.leith2007 import _testbed as testbed
 from ackclock.papers.leith2007 import fig02
@@ -57,8 +57,8 @@ CONVERGENCE = Column(PARTS, "convergence_s", "convergence", "s")
 
 
 def _later(slow: str, fast: str) -> Quantity:
-    both = CONVERGENCE.at(algorithm=slow) - CONVERGENCE.at(algorithm=fast)
-    return both.named(f"convergence, {NAMES[slow]} − {NAMES[fast]}").beside("> 0")
+    name = f"convergence, {NAMES[slow]} − {NAMES[fast]}"
+    return CONVERGENCE.difference(name, algorithm=(slow, fast)).beside("> 0")
 
 
 BACK_OFF, ADAPTATION = _later(CUBIC, HALVED), _later(ORIGINAL, CUBIC)
@@ -73,14 +73,14 @@ FIGURE = Figure(
         Claim(
             "leith2007.s4.back-off",
             "A back-off of 0.8 converges more slowly than one of 0.5",
-            [above(BACK_OFF, 0)],
+            [BACK_OFF.above(0)],
             paper="slower",
             quote="“The first depends on the backoff factors employed in the network” (IV.A)",
         ),
         Claim(
             "leith2007.s4.adaptation",
             "The adaptation of the inflection point converges faster than the original algorithm",
-            [above(ADAPTATION, 0)],
+            [ADAPTATION.above(0)],
             paper="faster",
             quote="“This adaptation improves the convergence rate of Cubic TCP over the original "
             "algorithm” (IV.C)",

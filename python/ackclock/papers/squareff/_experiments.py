@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ackclock import Bottleneck, Flow, Result, Scenario, metrics
 from ackclock.draw import style
-from ackclock.figures import Column, Experiment, Quantity, Variant, geometric, grid
+from ackclock.figures import Column, Experiment, Quantity, Variant, grid
 
 RTTS_MS = (2, 4, 8, 16, 32, 64, 128)
 #: The kernel's own RTTs are in ms. The paper gives no unit for RTT in equations (3) and (4).
@@ -158,4 +158,4 @@ class HasPoints(Protocol):
 
 def ratio(column: HasPoints, algorithm: str, rtt_ms: int) -> Quantity:
     """Of the throughputs, averaged as logarithms."""
-    return geometric(column.at(algorithm=algorithm, rtt_ms=rtt_ms))
+    return column.at(algorithm=algorithm, rtt_ms=rtt_ms).geometric()

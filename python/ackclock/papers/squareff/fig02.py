@@ -12,7 +12,7 @@ The paper gives no unit of RTT; here it is 1 ms, that of the kernel's RTTs.
 from matplotlib.axes import Axes
 
 from ackclock.draw import style
-from ackclock.figures import Claim, Column, Figure, above, plots
+from ackclock.figures import Claim, Column, Figure, plots
 from ackclock.papers.squareff._experiments import (
     CUBIC,
     LATE_RATIO,
@@ -67,11 +67,11 @@ FIGURE = Figure(
         Claim(
             "squareff.fig2.cubic-unfair",
             "CUBIC at 2 v 128 ms: one flow gets more than twice the throughput of the other",
-            [above(ratio(RATIO, CUBIC, 128), 2)],
+            [ratio(RATIO, CUBIC, 128).above(2)],
             paper="> 2",
             quote="“In the case of RTT 2ms and RTT 128ms, one connection obtained more than twice "
             "performance” (III.A)",
-            readings={"without the first 20 s": [above(ratio(LATE_RATIO, CUBIC, 128), 2)]},
+            readings={"without the first 20 s": [ratio(LATE_RATIO, CUBIC, 128).above(2)]},
         )
     ],
 )

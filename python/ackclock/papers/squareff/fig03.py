@@ -16,19 +16,7 @@ from math import log2
 from typing import Any
 
 from ackclock import Bottleneck, Scenario
-from ackclock.figures import (
-    Check,
-    Claim,
-    Experiment,
-    Figure,
-    Part,
-    Quantity,
-    above,
-    below,
-    ours,
-    plots,
-    slope,
-)
+from ackclock.figures import Check, Claim, Experiment, Figure, Part, Quantity, plots, slope
 from ackclock.papers.squareff._experiments import (
     CBRT,
     CUBIC,
@@ -56,8 +44,8 @@ def _grows(jain: HasPoints) -> list[Part]:
     by_octave = {log2(rtt / 2): jain.at(algorithm=CUBIC, rtt_ms=rtt) for rtt in RTTS_MS}
     near, far = (jain.at(algorithm=CUBIC, rtt_ms=rtt) for rtt in (RTTS_MS[0], RTTS_MS[-1]))
     return [
-        below(slope("CUBIC's index per doubling of the RTT", "", by_octave), 0),
-        ours(above((near - far).named("CUBIC's index, 2 v 2 ms − 2 v 128 ms"), FALL)),
+        slope("CUBIC's index per doubling of the RTT", "", by_octave).below(0),
+        (near - far).named("CUBIC's index, 2 v 2 ms − 2 v 128 ms").above(FALL).ours,
     ]
 
 
@@ -68,16 +56,16 @@ def gain(jain: HasPoints, by: str, than: str, rtt_ms: int) -> Quantity:
 
 
 def _cbrt_better(jain: HasPoints) -> list[Part]:
-    gains = [above(gain(jain, CBRT, CUBIC, rtt), 0) for rtt in (32, 64, 128)]
-    return [*gains, ours(below(jain.at(algorithm=CBRT, rtt_ms=128), FULLY_FAIR))]
+    gains = [gain(jain, CBRT, CUBIC, rtt).above(0) for rtt in (32, 64, 128)]
+    return [*gains, jain.at(algorithm=CBRT, rtt_ms=128).below(FULLY_FAIR).ours]
 
 
 def _square_best(jain: HasPoints) -> list[Part]:
-    return [above(gain(jain, SQUARE, CBRT, rtt), 0) for rtt in (64, 128)]
+    return [gain(jain, SQUARE, CBRT, rtt).above(0) for rtt in (64, 128)]
 
 
 def _overshoot(ratios: HasPoints) -> list[Part]:
-    return [below(ratio(ratios, SQUARE, rtt), 1) for rtt in (4, 8)]
+    return [ratio(ratios, SQUARE, rtt).below(1) for rtt in (4, 8)]
 
 
 #: Claim → its parts, of an index and a ratio over algorithm and RTT.

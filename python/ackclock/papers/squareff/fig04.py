@@ -14,7 +14,7 @@ from typing import NamedTuple
 import polars as pl
 
 from ackclock import Result, metrics
-from ackclock.figures import Claim, Column, Experiment, Figure, above, grid, ours, plots
+from ackclock.figures import Claim, Column, Experiment, Figure, grid, plots
 from ackclock.papers.squareff._experiments import (
     ASSUMED,
     CUBIC,
@@ -76,7 +76,7 @@ FIGURE = Figure(
         Claim(
             "squareff.fig4.synchronised",
             "All connections encounter congestion and a packet loss at the same time",
-            [ours(above(BOTH.at(rtt_ms=rtt), TOGETHER)) for rtt in RTTS_MS],
+            [BOTH.at(rtt_ms=rtt).above(TOGETHER).ours for rtt in RTTS_MS],
             paper="all",
             quote="“all connections encounter congestion and a packet loss at the same time” "
             "(III.B)",

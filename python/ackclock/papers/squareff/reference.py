@@ -14,19 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from ackclock.draw import style
-from ackclock.figures import (
-    Column,
-    Experiment,
-    Figure,
-    Part,
-    Plot,
-    Quantity,
-    View,
-    above,
-    computed,
-    every,
-    plots,
-)
+from ackclock.figures import Column, Experiment, Figure, Part, Plot, Quantity, View, computed, plots
 from ackclock.figures.claim import Verdict, judged, verdict_of
 from ackclock.figures.quantity import Rows
 from ackclock.papers.squareff import fig03
@@ -95,7 +83,7 @@ class _Cell:
 
 
 def _unfair(_: HasPoints, ratios: HasPoints) -> list[Part]:
-    return [above(ratio(ratios, CUBIC, 128), 2)]
+    return [ratio(ratios, CUBIC, 128).above(2)]
 
 
 CLAIMS: dict[str, Callable[[HasPoints, HasPoints], list[Part]]] = {
@@ -116,7 +104,7 @@ def _holding(claim: str) -> Quantity:
         return cells.count("holds")
 
     name = f"cells of {len(QUEUES) * len(UNITS_MS)} that hold {claim}"
-    return computed(name, "", every(CELLS), count)
+    return computed(name, "", CELLS.needs(), count)
 
 
 HOLDING = {claim: _holding(claim) for claim in CLAIMS}
@@ -147,7 +135,7 @@ def _plot(panels: Sequence[Axes], view: View) -> None:
 
 
 FIGURE = Figure(
-    plot=Plot(_plot.draw, every(CELLS)),
+    plot=Plot(_plot.draw, CELLS.needs()),
     quantities=[
         *HOLDING.values(),
         *(
