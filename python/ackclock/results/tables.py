@@ -14,6 +14,8 @@ import polars as pl
 from ackclock import _core
 from ackclock.scenario.scenario import Flow, Session
 
+#: TCP_INFINITE_SSTHRESH: an ssthresh that is not known yet.
+INFINITE_SSTHRESH = 2**31 - 1
 #: Column → (type, meaning).
 Columns = dict[str, tuple[Any, str]]
 
@@ -76,7 +78,7 @@ def frame(table: str, rows: Any, more: Mapping[str, Sequence[str]] = {}) -> pl.D
             made.insert_column(made.width, pl.Series(name, more[name], dtype=dtype))
         elif (values := made.to_series(there[name])).dtype != dtype:
             made.replace_column(there[name], _typed(values, dtype))
-    return made if made.columns == list(schema(table)) else made.select(schema(table))
+    return made if made.columns == list(schema(table)) else made.select(list(schema(table)))
 
 
 def _typed(values: pl.Series, dtype: Any) -> pl.Series:

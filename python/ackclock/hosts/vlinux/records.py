@@ -1,5 +1,6 @@
 """The tables of a run, from what the guest wrote, in the layouts of guest/*.c."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,95 +14,30 @@ from ackclock.base import units
 from ackclock.results import tables
 from ackclock.scenario.scenario import Scenario
 
-INFINITE_SSTHRESH = 2**31 - 1
-
-_U8, _U32, _U64 = np.uint8, np.uint32, np.uint64
 MOST_SACKS = 3
-SAMPLE = np.dtype(
-    [
-        ("time_ns", _U64),
-        *(
-            (name, _U32)
-            for name in ("flow", "cwnd", "ssthresh", "srtt_us", "min_rtt_us", "in_flight")
-        ),
-        *(
-            (name, _U64)
-            for name in ("delivered_packets", "delivered_bytes", "lost", "retransmitted", "state")
-        ),
-    ]
-)
-QUEUE = np.dtype(
-    [
-        (name, _U64)
-        for name in (
-            "time_ns",
-            "queue",
-            "packets",
-            "bytes",
-            "sojourn_us",
-            "dropped",
-            "limit_dropped",
-            "marked",
-            "sent_packets",
-            "sent_bytes",
-            "link_lost",
-            "policed",
-        )
-    ]
-)
-RECORD = np.dtype(
-    [
-        ("time_ns", _U64),
-        ("flow", _U32),
-        *((name, _U8) for name in ("kind", "old_state", "new_state", "unused")),
-        *(
-            (name, _U32)
-            for name in ("cwnd", "ssthresh", "in_flight", "prior_cwnd", "srtt_us", "lost_records")
-        ),
-    ]
-)
+_U8, _U32, _U64 = np.uint8, np.uint32, np.uint64
+_TYPES = {"u8": _U8, "u32": _U32, "s32": np.int32, "u64": _U64}
+_TYPES |= {"uint32_t": _U32, "uint64_t": _U64}
+
+
+def _layout(file: str, struct: str) -> np.dtype[Any]:
+    """A struct of the guest's C code, with its names."""
+    code = Path(__file__).with_name("guest").joinpath(file).read_text(encoding="utf-8")
+    code = re.sub(r"/\*.*?\*/", "", code, flags=re.DOTALL)
+    (body,) = re.findall(rf"^struct {struct} {{(.*?)^}};", code, re.DOTALL | re.MULTILINE)
+    fields: list[Any] = []
+    for kind, names in re.findall(r"(\w+) ([^;]+);", body):
+        for name, *sizes in (re.findall(r"\w+", each) for each in names.split(",")):
+            shape = tuple(MOST_SACKS if size == "MOST_SACKS" else int(size) for size in sizes)
+            fields.append((name, _TYPES[kind], shape))
+    return np.dtype(fields, align=True)
+
+
+SAMPLE, QUEUE = _layout("sampling.c", "sample"), _layout("sampling.c", "queue_sample")
+RECORD, COUNT = _layout("recorder.c", "record"), _layout("recorder.c", "counts")
 #: Sequence numbers count from `una`.
-PACKET = np.dtype(
-    [
-        ("time_ns", _U64),
-        ("una", _U64),
-        ("nxt", _U32),
-        ("flow", _U32),
-        ("from", np.int32),
-        ("bytes", _U32),
-        ("segment", _U32),
-        ("sacks", np.int32, (MOST_SACKS, 2)),
-        *((name, _U32) for name in ("cwnd", "ssthresh", "in_flight", "srtt_us", "rto_us")),
-        ("timer_us", np.int32),
-        *((name, _U8) for name in ("timer", "state", "blocks", "unused")),
-        ("lost", _U32),
-        ("unused_too", _U32),
-    ]
-)
-TOTAL = np.dtype(
-    [
-        (name, _U64)
-        for name in (
-            "flow",
-            "start_ns",
-            "delivered_bytes",
-            "sent",
-            "retransmitted",
-            "min_rtt_us",
-            "window_limited_us",
-            "buffer_limited_us",
-            "transfers",
-            "common_bytes",
-        )
-    ]
-)
-TRANSFER = np.dtype([(name, _U64) for name in ("session", "start_ns", "completed_ns", "size")])
-COUNT = np.dtype(
-    [
-        (name, _U64)
-        for name in ("dropped", "marked", "link_lost", "policed", "datagrams", "datagram_bytes")
-    ]
-)
+PACKET = _layout("recorder.c", "packet")
+TOTAL, TRANSFER = _layout("guest.h", "total"), _layout("guest.h", "transfer")
 
 #: Records, and packets, that the machine keeps until it is read: at each sample, and at the end
 #: (recorder.c).
@@ -111,7 +47,6 @@ MOST_RECORDS = 1 << 19
 STATE, SLOW_START_EXIT, ESTABLISHED, COMPLETED = range(4)
 #: enum tcp_ca_state
 CWR, RECOVERY, LOSS = 2, 3, 4
-STATES = ("open", "disorder", "cwr", "recovery", "loss")
 #: `icsk_pending` → the timer; the others are of what a sender of data never waits for.
 TIMERS = {1: "retransmission", 5: "loss_probe", 6: "reordering"}
 
@@ -129,16 +64,17 @@ def read(
     records["time_ns"] -= _U64(base_ns)
     events = _events(records)
     totals, counts = array("flows", TOTAL), array("counts", COUNT)
+    transfers = array("transfers", TRANSFER)
     flows = sum(flow.count for flow in scenario.flows)
     columns: dict[str, Mapping[str, Any]] = {
         "flows": _flows(totals[:flows], counts[:flows], events, all(aqms), array("end", QUEUE))
         | tables.added(scenario.flows),
-        "samples": _samples(array("samples", SAMPLE)),
+        "samples": _columns(array("samples", SAMPLE)),
         "queues": _queues(array("queues", QUEUE), np.array(aqms)),
         "events": events,
         "sessions": _sessions(totals[flows:], counts[flows:], events, flows)
         | tables.added(scenario.sessions),
-        "transfers": _transfers(array("transfers", TRANSFER), flows),
+        "transfers": _columns(transfers) | {"session": transfers["session"] - _U64(flows)},
     }
     found = {name: tables.frame(name, of) for name, of in columns.items()}
     # Sessions have totals, as in the simulator, and flows have events.
@@ -156,42 +92,19 @@ def read(
     return found
 
 
-def _names(codes: np.ndarray[Any, Any]) -> list[str]:
-    return [STATES[code] for code in codes]
-
-
-def _samples(raw: np.ndarray[Any, Any]) -> dict[str, Any]:
+def _columns(raw: np.ndarray[Any, Any]) -> dict[str, Any]:
+    """The fields that are columns of a table, with times in us."""
     return {
-        "time_us": raw["time_ns"] // 1000,
-        "flow": raw["flow"],
-        "cwnd_packets": raw["cwnd"],
-        "ssthresh_packets": raw["ssthresh"],
-        "srtt_us": raw["srtt_us"],
-        "min_rtt_us": raw["min_rtt_us"],
-        "in_flight_packets": raw["in_flight"],
-        "delivered_packets": raw["delivered_packets"],
-        "delivered_bytes": raw["delivered_bytes"],
-        "lost_packets": raw["lost"],
-        "retransmitted_packets": raw["retransmitted"],
-        "state": _names(raw["state"]),
+        name.replace("_ns", "_us"): raw[name] // 1000 if name.endswith("_ns") else raw[name]
+        for name in raw.dtype.names or ()
     }
 
 
 def _queues(raw: np.ndarray[Any, Any], aqms: np.ndarray[Any, Any]) -> dict[str, Any]:
-    early = np.where(aqms[raw["queue"] - _U64(1)], raw["dropped"] - raw["limit_dropped"], _U64(0))
-    return {
-        "time_us": raw["time_ns"] // 1000,
-        "queue": raw["queue"].astype(_U32),
-        "queue_packets": raw["packets"],
-        "queue_bytes": raw["bytes"],
-        "sojourn_us": raw["sojourn_us"],
-        "enqueued_packets": raw["sent_packets"] + raw["packets"],
-        "dropped_packets": raw["dropped"],
-        "early_dropped_packets": early,
-        "link_lost_packets": raw["link_lost"],
-        "policed_packets": raw["policed"],
-        "marked_packets": raw["marked"],
-        "sent_bytes": raw["sent_bytes"],
+    early = raw["dropped_packets"] - raw["limit_dropped"]
+    return _columns(raw) | {
+        "enqueued_packets": raw["sent_packets"] + raw["queue_packets"],
+        "early_dropped_packets": np.where(aqms[raw["queue"] - _U64(1)], early, _U64(0)),
     }
 
 
@@ -214,9 +127,9 @@ def _events(raw: np.ndarray[Any, Any]) -> dict[str, list[Any]]:
         flow, kind = int(row["flow"]), int(row["kind"])
         old, new = int(row["old_state"]), int(row["new_state"])
         cwnd, ssthresh = int(row["cwnd"]), int(row["ssthresh"])
-        before = ssthreshs.get(flow, INFINITE_SSTHRESH)
+        before = ssthreshs.get(flow, tables.INFINITE_SSTHRESH)
         if kind == ESTABLISHED:  # of a session, perhaps not the first one
-            before = INFINITE_SSTHRESH
+            before = tables.INFINITE_SSTHRESH
         ssthreshs[flow] = ssthresh
         kinds = {
             ESTABLISHED: ["established"],
@@ -264,25 +177,15 @@ def _flows(
     zero = np.zeros(len(raw), _U64)
     # Which drops of an AQM were for want of room is known only of all flows together.
     early = counts["dropped"] if aqm and not end["limit_dropped"].any() else zero
-    return {
-        "flow": raw["flow"],
-        "start_us": raw["start_ns"] // 1000,
+    marks = ("link_lost_packets", "policed_packets", "marked_packets")
+    return _columns(raw) | {
         "completed_us": [completed.get(int(flow), 0) for flow in raw["flow"]],
-        "delivered_bytes": raw["delivered_bytes"],
-        "common_bytes": raw["common_bytes"],
-        "sent_packets": raw["sent"],
-        "retransmitted_packets": raw["retransmitted"],
         "dropped_packets": _dropped(counts),
         "early_dropped_packets": early,
-        "link_lost_packets": counts["link_lost"],
-        "policed_packets": counts["policed"],
-        "marked_packets": counts["marked"],
         "recoveries": _count(events, raw, "recovery"),
         "timeouts": _count(events, raw, "timeout"),
         "undos": _count(events, raw, "undo"),
-        "min_rtt_us": raw["min_rtt_us"],
-        "receive_window_limited_us": raw["window_limited_us"],
-        "send_buffer_limited_us": raw["buffer_limited_us"],
+        **{name: counts[name] for name in marks},
     }
 
 
@@ -295,7 +198,8 @@ def _count(events: Mapping[str, Sequence[Any]], raw: np.ndarray[Any, Any], kind:
 
 
 def _dropped(counts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    total: np.ndarray[Any, Any] = counts["dropped"] + counts["link_lost"] + counts["policed"]
+    lost = counts["link_lost_packets"] + counts["policed_packets"]
+    total: np.ndarray[Any, Any] = counts["dropped"] + lost
     return total
 
 
@@ -306,25 +210,11 @@ def _sessions(
     flows: int,
 ) -> dict[str, Any]:
     """`raw` and `counts` are of the sessions; their numbers follow those of the flows."""
-    return {
+    return _columns(raw) | {
         "session": raw["flow"] - _U64(flows),
-        "transfers": raw["transfers"],
-        "delivered_bytes": raw["delivered_bytes"],
-        "common_bytes": raw["common_bytes"],
-        "sent_packets": raw["sent"],
-        "retransmitted_packets": raw["retransmitted"],
         "dropped_packets": _dropped(counts),
         "recoveries": _count(events, raw, "recovery"),
         "timeouts": _count(events, raw, "timeout"),
-    }
-
-
-def _transfers(raw: np.ndarray[Any, Any], flows: int) -> dict[str, Any]:
-    return {
-        "session": raw["session"] - _U64(flows),
-        "start_us": raw["start_ns"] // 1000,
-        "completed_us": raw["completed_ns"] // 1000,
-        "size_bytes": raw["size"],
     }
 
 
@@ -372,6 +262,6 @@ def _packets(raw: np.ndarray[Any, Any], sizes: Sequence[int | None]) -> pl.DataF
         "rto_us": rows["rto_us"],
         "timer": [TIMERS.get(code, "none") for code in rows["timer"].tolist()],
         "timer_us": np.where(armed, np.maximum(rows["timer_us"], 0), 0),
-        "state": _names(rows["state"]),
+        "state": rows["state"],
     }
     return tables.frame("packets", columns)

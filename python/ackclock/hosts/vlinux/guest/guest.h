@@ -57,12 +57,12 @@ struct flow {
 };
 
 struct total {
-	uint64_t flow, start_ns, delivered_bytes, sent, retransmitted, min_rtt_us;
-	uint64_t window_limited_us, buffer_limited_us, transfers, common_bytes;
+	uint64_t flow, start_ns, delivered_bytes, sent_packets, retransmitted_packets, min_rtt_us;
+	uint64_t receive_window_limited_us, send_buffer_limited_us, transfers, common_bytes;
 };
 
 struct transfer {
-	uint64_t session, start_ns, completed_ns, size;
+	uint64_t session, start_ns, completed_ns, size_bytes;
 };
 
 struct queue {

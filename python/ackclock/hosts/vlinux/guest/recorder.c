@@ -110,9 +110,9 @@ struct packet {
 
 struct counts {
 	u64 dropped;	/* data packets that a queue dropped */
-	u64 marked;	/* data packets that arrived with CE */
-	u64 link_lost;	/* data packets that a link lost */
-	u64 policed;	/* data packets that a policer dropped */
+	u64 marked_packets;	/* data packets that arrived with CE */
+	u64 link_lost_packets;	/* data packets that a link lost */
+	u64 policed_packets;	/* data packets that a policer dropped */
 	u64 sent;	/* datagrams */
 	u64 arrived;	/* bytes in them */
 };
@@ -466,11 +466,11 @@ static void on_drop(void *data, struct sk_buff *skb, void *location,
 		break;
 	case 'c':
 	case 'i':
-		of->link_lost++;
+		of->link_lost_packets++;
 		lost_by[link - 1].link_lost++;
 		break;
 	case 'x':
-		of->policed++;
+		of->policed_packets++;
 		lost_by[link - 1].policed++;
 		break;
 	}
@@ -493,7 +493,7 @@ static void on_arrival(void *data, struct sk_buff *skb)
 	skb_reset_network_header(skb);
 	flow = data_of(skb);
 	if (flow && INET_ECN_is_ce(ip_hdr(skb)->tos))
-		counts[flow - 1].marked++;
+		counts[flow - 1].marked_packets++;
 	if (flow && datagram(skb))
 		counts[flow - 1].arrived += ntohs(datagram(skb)->len) - sizeof(struct udphdr);
 }

@@ -15,21 +15,22 @@
 
 static int route_socket = -1, lost_file, counts_file = -1;
 
+/* What Python reads has the names of the columns of docs/tables.md. */
 struct sample {
 	uint64_t time_ns;
-	uint32_t flow, cwnd, ssthresh, srtt_us, min_rtt_us, in_flight;
-	uint64_t delivered_packets, delivered_bytes, lost, retransmitted;
+	uint32_t flow, cwnd_packets, ssthresh_packets, srtt_us, min_rtt_us, in_flight_packets;
+	uint64_t delivered_packets, delivered_bytes, lost_packets, retransmitted_packets;
 	uint64_t state;
 };
 
 struct queue_sample {
-	uint64_t time_ns, queue, packets, bytes, sojourn_us, dropped, limit_dropped, marked;
-	uint64_t sent_packets, sent_bytes, link_lost, policed;
+	uint64_t time_ns, queue, queue_packets, queue_bytes, sojourn_us, dropped_packets, limit_dropped;
+	uint64_t marked_packets, sent_packets, sent_bytes, link_lost_packets, policed_packets;
 };
 
 /* One per flow, as recorder.c writes it. */
 struct counts {
-	uint64_t dropped, marked, link_lost, policed, sent, arrived;
+	uint64_t dropped, marked_packets, link_lost_packets, policed_packets, sent, arrived;
 };
 
 /* One per queue, as recorder.c writes it. */
@@ -137,7 +138,7 @@ void sample_flow(struct flow *flow, int64_t at_ns, FILE *to)
 		sample = (struct sample){
 			.time_ns = at_ns,
 			.flow = flow->number,
-			.ssthresh = INT32_MAX,
+			.ssthresh_packets = INT32_MAX,
 			.delivered_packets = bytes / flow->mss,
 			.delivered_bytes = bytes,
 		};
@@ -148,16 +149,16 @@ void sample_flow(struct flow *flow, int64_t at_ns, FILE *to)
 	sample = (struct sample){
 		.time_ns = at_ns,
 		.flow = flow->number,
-		.cwnd = info.tcpi_snd_cwnd,
-		.ssthresh = info.tcpi_snd_ssthresh,
+		.cwnd_packets = info.tcpi_snd_cwnd,
+		.ssthresh_packets = info.tcpi_snd_ssthresh,
 		.srtt_us = info.tcpi_rtt,
 		.min_rtt_us = min_rtt_us(&info),
-		.in_flight = info.tcpi_unacked + info.tcpi_retrans - info.tcpi_sacked - info.tcpi_lost,
+		.in_flight_packets = info.tcpi_unacked + info.tcpi_retrans - info.tcpi_sacked - info.tcpi_lost,
 		.delivered_packets = info.tcpi_delivered ? info.tcpi_delivered - 1 : 0,
 		.delivered_bytes = delivered_bytes(flow, &info),
-		.lost = retransmitted(flow, &info) +
+		.lost_packets = retransmitted(flow, &info) +
 			(info.tcpi_lost > info.tcpi_retrans ? info.tcpi_lost - info.tcpi_retrans : 0),
-		.retransmitted = retransmitted(flow, &info),
+		.retransmitted_packets = retransmitted(flow, &info),
 		.state = info.tcpi_ca_state,
 	};
 	fwrite(&sample, sizeof(sample), 1, to);
@@ -170,16 +171,16 @@ void add_totals(const struct flow *flow, struct total *to)
 
 	if (flow->datagram) {
 		to->delivered_bytes = counts_of(flow).arrived;
-		to->sent = counts_of(flow).sent;
+		to->sent_packets = counts_of(flow).sent;
 		return;
 	}
 	look(flow, &info);
 	to->delivered_bytes += delivered_bytes(flow, &info);
-	to->sent += info.tcpi_data_segs_out;
-	to->retransmitted += retransmitted(flow, &info);
+	to->sent_packets += info.tcpi_data_segs_out;
+	to->retransmitted_packets += retransmitted(flow, &info);
 	to->min_rtt_us = min_rtt_us(&info);
-	to->window_limited_us += info.tcpi_rwnd_limited;
-	to->buffer_limited_us += info.tcpi_sndbuf_limited + flow->full_ns / 1000;
+	to->receive_window_limited_us += info.tcpi_rwnd_limited;
+	to->send_buffer_limited_us += info.tcpi_sndbuf_limited + flow->full_ns / 1000;
 }
 
 void open_statistics(void)
@@ -204,20 +205,20 @@ static void of_aqm(const char *kind, const void *stats, size_t size, struct queu
 
 	memcpy(&x, stats, size < sizeof(x) ? size : sizeof(x));
 	if (!strcmp(kind, "codel")) {
-		to->marked = x.codel.ecn_mark + x.codel.ce_mark;
+		to->marked_packets = x.codel.ecn_mark + x.codel.ce_mark;
 		to->limit_dropped = x.codel.drop_overlimit;
 	} else if (!strcmp(kind, "fq_codel") && x.fq_codel.type == TCA_FQ_CODEL_XSTATS_QDISC) {
-		to->marked = x.fq_codel.qdisc_stats.ecn_mark + x.fq_codel.qdisc_stats.ce_mark;
+		to->marked_packets = x.fq_codel.qdisc_stats.ecn_mark + x.fq_codel.qdisc_stats.ce_mark;
 		to->limit_dropped = x.fq_codel.qdisc_stats.drop_overlimit;
 	} else if (!strcmp(kind, "pie")) {
-		to->marked = x.pie.ecn_mark;
+		to->marked_packets = x.pie.ecn_mark;
 		to->limit_dropped = x.pie.overlimit;
 	} else if (!strcmp(kind, "red")) {
-		to->marked = x.red.marked;
+		to->marked_packets = x.red.marked;
 		to->limit_dropped = x.red.pdrop;
 	} else if (!strcmp(kind, "fq")) {
-		to->marked = x.fq.ce_mark;
-		to->limit_dropped = to->dropped - x.fq.flows_plimit;
+		to->marked_packets = x.fq.ce_mark;
+		to->limit_dropped = to->dropped_packets - x.fq.flows_plimit;
 	}
 }
 
@@ -249,9 +250,9 @@ static void of_qdisc(const struct nlmsghdr *header, struct queue_sample *samples
 			if (type == TCA_STATS_QUEUE && is_queue) {
 				const struct gnet_stats_queue *queue = RTA_DATA(stat);
 
-				to->packets = queue->qlen;
-				to->bytes = queue->backlog;
-				to->dropped = queue->drops;
+				to->queue_packets = queue->qlen;
+				to->queue_bytes = queue->backlog;
+				to->dropped_packets = queue->drops;
 			} else if (type == TCA_STATS_BASIC && is_root) {
 				struct gnet_stats_basic basic;
 
@@ -302,8 +303,8 @@ void sample_queues(int64_t at_ns, FILE *to)
 	for (int i = 0; i < queues_len; i++) {
 		samples[i].time_ns = at_ns;
 		samples[i].queue = i + 1;
-		samples[i].link_lost = lost[i].link_lost;
-		samples[i].policed = lost[i].policed;
+		samples[i].link_lost_packets = lost[i].link_lost;
+		samples[i].policed_packets = lost[i].policed;
 		samples[i].sojourn_us = lost[i].sojourn_ns / 1000;
 	}
 	fwrite(samples, sizeof(*samples), queues_len, to);
