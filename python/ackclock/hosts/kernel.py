@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -18,8 +19,6 @@ from ackclock.scenario.scenario import Scenario
 
 #: How often a run that kept time badly is repeated.
 ATTEMPTS = 3
-#: Linux's TCP_INFINITE_SSTHRESH.
-INFINITE_SSTHRESH = 2**31 - 1
 
 
 def run(
@@ -52,15 +51,8 @@ def run(
         if skipped:
             certificate["problems"].append(skipped)
             certificate["valid"] = False
-        manifest = simulated.manifest | {
-            "backend": "kernel",
-            "key": None,
-            "trace_hash": None,
-            "kernel": platform.release(),
-            "hz": hz(),
-            "attempt": attempt,
-            "certificate": certificate,
-        }
+        manifest = simulated.manifest | about_kernel()
+        manifest |= {"attempt": attempt, "certificate": certificate}
         if "acks" in raw:
             manifest["lost_acks"] = raw["lost_acks"]
         result = replace(simulated, manifest=manifest)
@@ -84,12 +76,18 @@ def check(scenario: Scenario) -> None:
         part.check_on_kernel(snapshot.of_kernel(), scenario.resolve())
 
 
+def about_kernel() -> dict[str, Any]:
+    """What the manifest of a run on this kernel has in place of the simulator's."""
+    release = {"kernel": platform.release(), "hz": hz()}
+    return {"backend": "kernel", "key": None, "trace_hash": None} | release
+
+
 def _skipped(result: Result) -> str:
     """Says so where the kernel did not run an algorithm's `ssthresh` and took what it found.
 
     That is known by a value beyond the largest, TCP_INFINITE_SSTHRESH.
     """
-    beyond = result.events.filter(pl.col("ssthresh_packets") > INFINITE_SSTHRESH)
+    beyond = result.events.filter(pl.col("ssthresh_packets") > tables.INFINITE_SSTHRESH)
     if beyond.is_empty():
         return ""
     first = beyond.row(0, named=True)

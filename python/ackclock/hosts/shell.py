@@ -3,7 +3,6 @@
 import ctypes
 import json
 import os
-import platform
 import shlex
 import signal
 import socket
@@ -294,12 +293,8 @@ def _result(
     duration = f"{raw['duration_ns'] / 1e9:.6f}s"
     named = with_own(raw["algorithms"], {*specs, flow.algorithm})
     result = result_of(scenario, json.dumps(own), named, raw, rows)
-    manifest = result.manifest | {
-        "backend": "kernel",
-        "key": None,
-        "trace_hash": None,
-        "kernel": platform.release(),
-        "hz": kernel.hz(),
+    manifest = result.manifest | kernel.about_kernel()
+    manifest |= {
         "certificate": raw["certificate"]
         | {"notes": [*raw["certificate"]["notes"], *_notes(scenario, raw, result.flows)]},
         "scenario": written | {"duration": duration},

@@ -10,7 +10,7 @@ import numpy as np
 
 from ackclock import _core
 from ackclock.base import units
-from ackclock.results.result import Result, from_engine
+from ackclock.results.result import Result, from_engine, run
 from ackclock.scenario.scenario import Scenario
 
 T = TypeVar("T")
@@ -65,6 +65,10 @@ class Local:
     def check(self, scenario: Scenario) -> None:
         """As `Scenario.check`."""
         scenario.check()
+
+    def once(self, scenario: Scenario) -> Result:
+        """A run, which is not kept."""
+        return run(scenario)
 
     def run(
         self,

@@ -16,8 +16,6 @@ from ackclock.scenario.scenario import KERNEL
 
 #: Seconds between two readings.
 EVERY_S = 0.01
-#: Linux's TCP_INFINITE_SSTHRESH.
-INFINITE_SSTHRESH = 2**31 - 1
 CWR, RECOVERY, LOSS = (CA_STATES.index(name) for name in ("cwr", "recovery", "loss"))
 #: A socket before it sends.
 _NEW = Connection("", 0, "", 0, "", None)
@@ -223,7 +221,7 @@ def changes(before: Connection, after: Connection) -> list[str]:
     )
     marked = now == CWR and (was != CWR or new < old)
     found = {
-        "slow_start_exit": old >= INFINITE_SSTHRESH > new and was < CWR and now < CWR,
+        "slow_start_exit": old >= tables.INFINITE_SSTHRESH > new and was < CWR and now < CWR,
         "undo": old < new and was >= CWR,
         "timeout": timed_out,
         "recovery": now == RECOVERY != was,
@@ -234,7 +232,7 @@ def changes(before: Connection, after: Connection) -> list[str]:
 
 
 def _ssthresh(of: Connection) -> int:
-    return INFINITE_SSTHRESH if of.ssthresh_packets is None else of.ssthresh_packets
+    return tables.INFINITE_SSTHRESH if of.ssthresh_packets is None else of.ssthresh_packets
 
 
 def _columns(table: str, rows: list[tuple[Any, ...]]) -> dict[str, list[Any]]:

@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from ackclock.base.errors import AckclockError
 from ackclock.draw import html
@@ -24,20 +23,6 @@ from ackclock.scenario.scenario import Scenario
 from ackclock.store import entries
 
 Progress = Callable[[float], None]
-
-
-class Kernels(Protocol):
-    """What may be the first, in order: the good one is the first, and the bad one the last."""
-
-    @property
-    def names(self) -> Sequence[str]:
-        """What people call them."""
-
-    def version(self, place: int) -> str:
-        """Names what makes results of one, built or not."""
-
-    def ready(self, place: int, progress: Progress | None) -> AbstractContextManager[Built]:
-        """One, built. Raises `AckclockError` if it does not compile."""
 
 
 class Series:
@@ -56,11 +41,11 @@ class Series:
         self.names = [f"Linux {each.series}" for each in self._built]
 
     def version(self, place: int) -> str:
-        """As `Kernels` says."""
+        """Names what makes results of one, built or not."""
         return build.version_of(self._built[place])
 
     def ready(self, place: int, _: Progress | None) -> AbstractContextManager[Built]:
-        """As `Kernels` says: they are built."""
+        """One, built."""
         return nullcontext(self._built[place])
 
 
@@ -75,12 +60,16 @@ class Commits:
         self.names = [*map(str, self._commits)]
 
     def version(self, place: int) -> str:
-        """As `Kernels` says."""
+        """As that of `Series`."""
         return build.version_of(self._tree.built(self._commits[place]))
 
     def ready(self, place: int, progress: Progress | None) -> AbstractContextManager[Built]:
-        """As `Kernels` says: with what the last one left."""
+        """One, built with what the last one left. Raises `AckclockError` if it does not compile."""
         return self._tree.ready(self._commits[place], progress)
+
+
+#: What may be the first, in order: the good one is the first, and the bad one the last.
+Kernels = Series | Commits
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 
 from ackclock.base.errors import AckclockError
+from ackclock.hosts.linux import Linux
+from ackclock.hosts.threads import LOCAL
 from ackclock.results import measures, qlog, qlog_reader, tables
-from ackclock.results.result import Result, run
+from ackclock.results.result import Result
 from ackclock.scenario import toml_file
 from ackclock.scenario.scenario import Bottleneck, Flow, Scenario
 
@@ -27,31 +29,6 @@ UNTOLD = frozenset(
         *("slow_start_exit", "recovered", "undo", "cwr"),
     )
 )
-
-
-class Host(Protocol):
-    """Where cases run: a Linux of `ackclock.hosts.linux`."""
-
-    def check(self, scenario: Scenario) -> None:
-        """Raises `AckclockError` that names the first field that it cannot honour."""
-
-    def once(self, scenario: Scenario) -> Result:
-        """Runs it."""
-
-
-@dataclass(frozen=True)
-class Simulator:
-    """The host of cases unless another one is named."""
-
-    @staticmethod
-    def check(scenario: Scenario) -> None:
-        """As `Host.check`."""
-        scenario.check()
-
-    @staticmethod
-    def once(scenario: Scenario) -> Result:
-        """As `Host.once`."""
-        return run(scenario)
 
 
 @dataclass(frozen=True)
@@ -142,7 +119,7 @@ class Case:
         source = f"{path}: "
         return cls(path.stem, source, Scenario.parse(fields, source=source), tuple(asserts))
 
-    def judge(self, algorithm: str, host: Host | None = None, stack: str = "") -> list[Verdict]:
+    def judge(self, algorithm: str, host: Linux | None = None, stack: str = "") -> list[Verdict]:
         """Runs the scenario with this algorithm in flow 1, and asks the tables.
 
         `stack`: the QUIC stack whose own the algorithm is. What a host or a stack refuses in the
@@ -151,7 +128,7 @@ class Case:
         """
         own = {"algorithm": algorithm} | ({"stack": stack} if stack else {})
         settings = [f"flow.1.{key}={value}" for key, value in own.items()]
-        scenario, where = self.scenario.assign(*settings), host or Simulator()
+        scenario, where = self.scenario.assign(*settings), host or LOCAL
         if host or stack:
             plain = Bottleneck(rate="10mbit", buffer="1bdp")
             where.check(Scenario(duration="1s", rtt="40ms", bottleneck=plain, flows=[Flow(**own)]))

@@ -18,6 +18,7 @@ from ackclock.draw import html
 from ackclock.hosts import linux, vlinux
 from ackclock.hosts.vlinux import build
 from ackclock.hosts.vlinux.machines import Machines
+from ackclock.results import tables
 from ackclock.results.result import Result, run
 from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import Scenario
@@ -33,7 +34,6 @@ PACKET = (
 STATE = ("una_bytes", "nxt_bytes", "cwnd_packets", "ssthresh_packets", "in_flight_packets", "state")
 #: Times are equal within this, and a ns for each data packet: netem takes whole ns for a packet.
 NEAR_NS = 1000
-INFINITE_SSTHRESH = 2**31 - 1
 #: Packets of the flow that are shown before the one that differs.
 SHOWN = 3
 
@@ -197,15 +197,10 @@ def diverge(
     with snapshot.held():
         host.check(scenario)
         built = build.find(host.series)
-        simulated = run(linux.like(scenario, on), on_packets=partial(_take, seen, "sim"))
-        measured = vlinux.run(
-            scenario, progress=progress, on_packets=partial(_take, seen, on), built=built
-        )
+        simulated = run(linux.like(scenario, on), on_packets=partial(seen.__setitem__, "sim"))
+        take = partial(seen.__setitem__, on)
+        measured = vlinux.run(scenario, progress=progress, on_packets=take, built=built)
     return between(scenario, on, seen["sim"], seen[on], simulated, measured)
-
-
-def _take(seen: dict[str, pl.DataFrame], side: str, packets: pl.DataFrame) -> None:
-    seen[side] = packets
 
 
 def between(
@@ -302,7 +297,7 @@ def _cells(row: Row | None) -> dict[str, str]:
         "una, bytes": str(row["una_bytes"]),
         "nxt, bytes": str(row["nxt_bytes"]),
         "cwnd, packets": str(row["cwnd_packets"]),
-        "ssthresh, packets": "—" if ssthresh == INFINITE_SSTHRESH else str(ssthresh),
+        "ssthresh, packets": "—" if ssthresh == tables.INFINITE_SSTHRESH else str(ssthresh),
         "in flight, packets": str(row["in_flight_packets"]),
         "srtt": f"{row['srtt_us'] / 1000:.3f} ms",
         "RTO": f"{row['rto_us'] / 1000:g} ms",
