@@ -12,6 +12,7 @@ import pytest
 from ackclock import AckclockError, papers, reproduce, units
 from ackclock.cli import papers as figure_commands
 from ackclock.figures.batches import batches_of
+from ackclock.figures.experiment import set_where_it_fits
 from ackclock.figures.named import Named
 from ackclock.hosts.work import Work
 from ackclock.pages import figure_pages
@@ -151,7 +152,9 @@ def test_every_figure_says_what_it_needs(name):
     for experiment in figure.experiments:
         for variant in experiment.variants:
             runs = [experiment.run(point, 1) for point in experiment.points]
-            changes = variant.arguments or any(variant.apply(each) != each for each in runs)
+            changes = variant.arguments or any(
+                set_where_it_fits(each, variant.settings) != each for each in runs
+            )
             changed[variant.name] = changed.get(variant.name) or changes
     assert all(changed.values()), changed
 

@@ -5,7 +5,7 @@ import pytest
 
 from ackclock import papers, reproduce, run
 from ackclock.figures.claim import judged, verdict_of
-from ackclock.figures.experiment import Runs, as_row, repeats_of
+from ackclock.figures.experiment import Runs, as_row, repeats_of, set_where_it_fits
 from ackclock.hosts.work import Work
 from ackclock.papers.ha2008 import _testbed as testbed
 from ackclock.papers.ha2008 import fig01, fig03, fig04, fig06, fig09, fig10, table01
@@ -50,7 +50,7 @@ def test_each_variant_changes_runs_that_can_run(experiment):
     usual = [scenario for _, _, scenario in repeats_of(experiment, experiment.points, [1])]
     for variant in experiment.variants:
         repeats = repeats_of(experiment, experiment.points, [1], variant.arguments)
-        changed = [variant.apply(scenario) for _, _, scenario in repeats]
+        changed = [set_where_it_fits(scenario, variant.settings) for _, _, scenario in repeats]
         assert changed != usual, variant.name
         changed[0].check()
 

@@ -7,7 +7,7 @@ import pytest
 
 from ackclock import papers, run
 from ackclock.figures.claim import judged, verdict_of
-from ackclock.figures.experiment import as_row, repeats_of
+from ackclock.figures.experiment import as_row, repeats_of, set_where_it_fits
 from ackclock.papers.leith2007 import (
     _ratios,
     _starved,
@@ -55,7 +55,7 @@ def test_each_variant_changes_runs_that_can_run(experiment):
     usual = [scenario for _, _, scenario in repeats_of(experiment, experiment.points, [1])]
     for variant in experiment.variants:
         repeats = repeats_of(experiment, experiment.points, [1], variant.arguments)
-        changed = [variant.apply(scenario) for _, _, scenario in repeats]
+        changed = [set_where_it_fits(scenario, variant.settings) for _, _, scenario in repeats]
         only_standard = all(flow.algorithm == RENO for each in usual for flow in each.flows)
         of_cubic_alone = variant is _testbed.READING and only_standard
         of_sessions = variant.of == "sessions" and not usual[0].sessions

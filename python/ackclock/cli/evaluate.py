@@ -192,7 +192,10 @@ def _write(
     from ackclock.scorecard import data  # noqa: PLC0415 (slow to import)
 
     if drawn:
-        _draw(evaluated, directory, command)
+        from ackclock.scorecard import page  # noqa: PLC0415 (slow to import)
+
+        with progress_bar("drawing") as progress:
+            page.write(evaluated, directory, command=command, progress=progress)
     else:
         data.write(evaluated, directory, command=command)
     if as_draft:
@@ -209,13 +212,6 @@ def _seconds(budget: str | None) -> float | None:
         return units.duration_ns(budget) / 1e9
     except ValueError as error:
         raise AckclockError(f'--budget: "{budget}": {error}') from None
-
-
-def _draw(evaluated: "Evaluated", directory: Path, command: str) -> None:
-    from ackclock.scorecard import page  # noqa: PLC0415 (slow to import)
-
-    with progress_bar("drawing") as progress:
-        page.write(evaluated, directory, command=command, progress=progress)
 
 
 def _thresholds(

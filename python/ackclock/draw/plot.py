@@ -73,12 +73,7 @@ MOST_LABELS = 8
 
 def cwnd(axes: Axes, result: Result) -> None:
     """Congestion window of each flow over time, in packets."""
-    by_flow = metrics.until_completed(result, result.samples).partition_by("flow", as_dict=True)
-    for flow, look, label in _flows(result):
-        samples = by_flow.get((flow,), result.samples.clear())
-        axes.plot(samples["time_us"] / 1e6, samples["cwnd_packets"], **look, label=label, zorder=2)
-    axes.set_ylabel("cwnd (packets)")
-    _over_time(axes, result)
+    _sampled(axes, result, result.samples, "cwnd_packets", "cwnd (packets)")
 
 
 def windows(axes: Axes, result: Result) -> None:
@@ -274,11 +269,18 @@ class Picture(Figure):
 
 def rtt(axes: Axes, result: Result) -> None:
     """Smoothed RTT of each flow over time, in ms."""
-    by_flow = metrics.until_completed(result, result.samples).partition_by("flow", as_dict=True)
+    known = result.samples.filter(pl.col("srtt_us") > 0)
+    known = known.with_columns(srtt_ms=pl.col("srtt_us") / 1e3)
+    _sampled(axes, result, known, "srtt_ms", "smoothed RTT (ms)")
+
+
+def _sampled(axes: Axes, result: Result, samples: pl.DataFrame, column: str, name: str) -> None:
+    """A column of these samples over time, a line for each flow."""
+    by_flow = metrics.until_completed(result, samples).partition_by("flow", as_dict=True)
     for flow, look, label in _flows(result):
-        samples = by_flow.get((flow,), result.samples.clear()).filter(pl.col("srtt_us") > 0)
-        axes.plot(samples["time_us"] / 1e6, samples["srtt_us"] / 1e3, **look, label=label)
-    axes.set_ylabel("smoothed RTT (ms)")
+        own = by_flow.get((flow,), samples.clear())
+        axes.plot(own["time_us"] / 1e6, own[column], **look, label=label, zorder=2)
+    axes.set_ylabel(name)
     _over_time(axes, result)
 
 

@@ -1,9 +1,9 @@
 """Claims of a paper: what it says, as bounds of quantities, and the verdicts on them."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from ackclock.estimates import sequential, stats
 from ackclock.estimates.stats import Estimate
@@ -28,16 +28,20 @@ OPPOSITE: Mapping[str, Sequence[str]] = {
 ERROR = 0.05
 
 
+#: A part, or one that is judged.
+P = TypeVar("P")
+
+
 @dataclass(frozen=True, eq=False)
-class Either:
+class Either(Generic[P]):
     """Parts of which one is enough. It is `open` if only one of `others` holds."""
 
     name: str
-    parts: Sequence[Part]
-    others: Sequence[Part] = ()
+    parts: Sequence[P]
+    others: Sequence[P] = ()
 
 
-Parts = Sequence[Part | Either]
+Parts = Sequence[Part | Either[Part]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,21 +67,16 @@ class Claim:
     untestable: str = ""
 
     @property
-    def needs_of_parts(self) -> Needs:
-        """The points whose runs judge it, without those of other readings."""
-        return needs_of(part.quantity for part in _flat(self.parts))
-
-    @property
     def needs(self) -> Needs:
         """The points whose runs it needs."""
         return needs_of(
             part.quantity
             for parts in (self.parts, *self.readings.values())
-            for part in _flat(parts)
+            for part in flattened(parts)
         )
 
 
-def _flat(parts: Parts) -> list[Part]:
+def flattened(parts: Sequence[P | Either[P]]) -> list[P]:
     """All parts, those of an `Either` in its place."""
     return [
         each
@@ -144,13 +143,8 @@ class Judged:
         return (math.log(low) if low > 0 else -math.inf), math.log(high)
 
 
-@dataclass(frozen=True, eq=False)
-class JudgedEither:
+class JudgedEither(Either[Judged]):
     """As `Either`, judged."""
-
-    name: str
-    parts: Sequence[Judged]
-    others: Sequence[Judged]
 
     def verdict(self, error: float = ERROR) -> Verdict:
         """`holds`, `fails` or `open`."""
@@ -311,12 +305,15 @@ class JudgedClaim:
         return max(known) if known and len(known) == len(needed) else None
 
 
-def flattened(parts: JudgedParts) -> list[Judged]:
-    """All parts, those of an `Either` in its place."""
+def mapped(
+    parts: Sequence[P | Either[P]], one: Callable[[P], Judged]
+) -> list[Judged | JudgedEither]:
+    """The parts as `one` makes them."""
     return [
-        each
+        JudgedEither(part.name, [*map(one, part.parts)], [*map(one, part.others)])
+        if isinstance(part, Either)
+        else one(part)
         for part in parts
-        for each in ([*part.parts, *part.others] if isinstance(part, JudgedEither) else [part])
     ]
 
 
@@ -334,9 +331,4 @@ def judged(parts: Parts, rows: Rows, level: float | None = None) -> list[Judged 
         quantity = part.quantity
         return Judged(part, quantity.estimate(rows), quantity.raw(rows), level)
 
-    return [
-        JudgedEither(part.name, [*map(one, part.parts)], [*map(one, part.others)])
-        if isinstance(part, Either)
-        else one(part)
-        for part in parts
-    ]
+    return mapped(parts, one)

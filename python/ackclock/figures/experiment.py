@@ -48,10 +48,6 @@ class Variant:
         """As in a table: "buffer: 0.5 BDP"."""
         return f"{self.of}: {self.value}"
 
-    def apply(self, scenario: Scenario) -> Scenario:
-        """The scenario with the change."""
-        return set_where_it_fits(scenario, self.settings)
-
 
 def set_where_it_fits(scenario: Scenario, settings: Sequence[str]) -> Scenario:
     """The scenario with these settings, without those of algorithms that it does not have."""

@@ -12,7 +12,7 @@ from ackclock.estimates import sequential
 from ackclock.estimates.stats import Estimate
 from ackclock.figures import crosscheck, figure_rows
 from ackclock.figures.batches import At, Batch, Seeds, at, batches_of
-from ackclock.figures.claim import Judged, JudgedClaim, JudgedEither, flattened
+from ackclock.figures.claim import Judged, JudgedClaim, flattened, mapped
 from ackclock.figures.experiment import Experiment, Point, Runs
 from ackclock.figures.figure import Figure, Repeat, View
 from ackclock.figures.judge import judged_claims
@@ -274,7 +274,7 @@ def _at_look(
             last[key] = replace(part, level=level)
         return last[key]
 
-    return _with_parts(claim, one)
+    return replace(claim, parts=mapped(claim.parts, one))
 
 
 def _settled(claim: JudgedClaim, first: int) -> JudgedClaim:
@@ -288,19 +288,8 @@ def _settled(claim: JudgedClaim, first: int) -> JudgedClaim:
         few = part.raw is not None and part.raw.n <= first
         return by_interval if few and by_interval.verdict() == "holds" else part
 
-    found = _with_parts(claim, one)
+    found = replace(claim, parts=mapped(claim.parts, one))
     return found if found.verdict == claim.verdict else claim
-
-
-def _with_parts(claim: JudgedClaim, one: Callable[[Judged], Judged]) -> JudgedClaim:
-    """The claim with each part as `one` has it."""
-    parts = [
-        replace(part, parts=[*map(one, part.parts)], others=[*map(one, part.others)])
-        if isinstance(part, JudgedEither)
-        else one(part)
-        for part in claim.parts
-    ]
-    return replace(claim, parts=parts)
 
 
 def _asks(claims: Sequence[JudgedClaim], hoped: float) -> list[Quantity]:

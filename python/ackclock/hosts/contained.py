@@ -10,7 +10,6 @@ import os
 import pickle
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -18,8 +17,9 @@ import time
 import traceback
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import BinaryIO, TypeVar
 
 from ackclock.base.errors import AckclockError, AlgorithmError
 from ackclock.hosts.limits import VARIABLE, Limits
@@ -28,17 +28,18 @@ T = TypeVar("T")
 
 #: How often a call tells its progress, s.
 TICK_S = 0.1
-_LENGTH = struct.Struct("<Q")
-_STATUS = struct.Struct("<i")
 
 
 @dataclass
 class _Server:
     process: "subprocess.Popen[bytes]"
+    #: For files, and for all else.
     control: socket.socket
+    messages: Connection
 
     def end(self) -> None:
         self.control.close()
+        self.messages.close()
         self.process.kill()
         self.process.wait()
 
@@ -70,20 +71,21 @@ def contained(
     child = 0
     with tempfile.TemporaryFile() as words:
         reads, writes = os.pipe()
-        with os.fdopen(reads, "rb") as told:
+        with Connection(reads, writable=False) as told:
             try:
                 try:
                     environment = dict(os.environ)
                     if limits is not None:
                         environment[VARIABLE] = limits
-                    files = (writes, words.fileno())
-                    _request(server.control, files, environment, (make, given))
+                    work = pickle.dumps((make, given))
+                    socket.send_fds(server.control, [b"-"], [writes, words.fileno()])
+                    server.messages.send((sys.path, str(Path.cwd()), environment, work))
                 finally:
                     os.close(writes)
                 while True:
                     try:
-                        kind, what = _receive(told)
-                    except EOFError:
+                        kind, what = told.recv()
+                    except (EOFError, OSError):  # no message, or half of one
                         raise AlgorithmError(_last_words(words)) from None
                     if kind == "item":
                         yield what
@@ -110,9 +112,9 @@ def _let_go(server: _Server, child: int) -> None:
     if child:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)
-        server.control.settimeout(5)
-        with contextlib.suppress(OSError):
-            if server.control.recv(_STATUS.size):
+        with contextlib.suppress(EOFError, OSError):
+            if server.messages.poll(5):
+                server.messages.recv()
                 _idle.append(server)
                 return
     server.end()
@@ -127,38 +129,14 @@ def _start() -> _Server:
             pass_fds=[its.fileno()],
             start_new_session=True,  # Ctrl-C is the caller's, who ends the call
         )
-    return _Server(process, ours)
+    return _Server(process, ours, Connection(os.dup(ours.fileno())))
 
 
-def _request(
-    control: socket.socket, files: tuple[int, int], environment: dict[str, str], work: object
-) -> None:
-    text = pickle.dumps((sys.path, str(Path.cwd()), environment, pickle.dumps(work)))
-    socket.send_fds(control, [_LENGTH.pack(len(text))], files)
-    control.sendall(text)
-
-
-def _receive(stream: BinaryIO) -> tuple[str, Any]:
-    """A message; raises `EOFError` if none comes, or half of one."""
-    (length,) = _LENGTH.unpack(_read(stream, _LENGTH.size))
-    kind, what = pickle.loads(_read(stream, length))  # noqa: S301 (of our own process)
-    return kind, what
-
-
-def _read(stream: BinaryIO, number: int) -> bytes:
-    text = stream.read(number)
-    if len(text) < number:
-        raise EOFError
-    return text
-
-
-def _call(make: Callable[..., Iterator[T]], given: tuple[object, ...], out: BinaryIO) -> None:
+def _call(make: Callable[..., Iterator[T]], given: tuple[object, ...], out: Connection) -> None:
     """Runs in the process of the call."""
 
     def tell(kind: str, what: object = None) -> None:
-        text = pickle.dumps((kind, what))
-        out.write(_LENGTH.pack(len(text)) + text)
-        out.flush()
+        out.send((kind, what))
 
     told_s = 0.0
 
@@ -182,20 +160,20 @@ def _call(make: Callable[..., Iterator[T]], given: tuple[object, ...], out: Bina
 
 
 def _serve(control: socket.socket) -> None:
+    messages = Connection(os.dup(control.fileno()))
     while True:
-        head, files, *_ = socket.recv_fds(control, _LENGTH.size, 2)
+        head, files, *_ = socket.recv_fds(control, 1, 2)
         if not head:
             return
-        with control.makefile("rb") as stream:
-            text = _read(stream, _LENGTH.unpack(head)[0])
-        sys.path[:], directory, environment, work = pickle.loads(text)  # noqa: S301 (our caller's)
-        make, given = pickle.loads(work)  # noqa: S301
+        sys.path[:], directory, environment, work = messages.recv()
+        make, given = pickle.loads(work)  # noqa: S301 (our caller's)
         child = os.fork()
         if child == 0:
             global _is_contained  # noqa: PLW0603 (of this process, which runs one call)
             _is_contained = True
             os.setsid()
             control.close()
+            messages.close()
             out, words = files
             os.dup2(words, 1)
             os.dup2(words, 2)
@@ -203,7 +181,7 @@ def _serve(control: socket.socket) -> None:
             os.environ.update(environment)
             status = 1
             try:
-                with os.fdopen(out, "wb") as told:
+                with Connection(out, readable=False) as told:
                     _call(make, given, told)
                 status = 0
             except BaseException:  # noqa: BLE001 (the last words of this process)
@@ -214,7 +192,7 @@ def _serve(control: socket.socket) -> None:
         for each in files:
             os.close(each)
         _, status = os.waitpid(child, 0)
-        control.sendall(_STATUS.pack(status))
+        messages.send(status)
 
 
 if __name__ == "__main__":
