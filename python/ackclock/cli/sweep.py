@@ -228,8 +228,7 @@ def _with_linux(
 
 
 def _write(sweep: "Sweep", table: "pl.DataFrame", file: Path, directory: Path, plot: bool) -> None:
-    from ackclock import _core  # noqa: PLC0415
-    from ackclock.store.entries import MANIFEST, write_json, write_parquet  # noqa: PLC0415 (slow to import)
+    from ackclock.store.entries import write_manifest, write_parquet  # noqa: PLC0415 (slow to import)
 
     write_parquet(table, directory / "sweep.parquet")
     (directory / "sweep.toml").write_bytes(file.read_bytes())
@@ -238,12 +237,7 @@ def _write(sweep: "Sweep", table: "pl.DataFrame", file: Path, directory: Path, p
         from ackclock.draw import sweep_plots  # noqa: PLC0415
 
         draw.write(sweep_plots.figure(sweep, table), directory, "sweep")
-    manifest = {
-        "ackclock": _core.engine_version(),
-        "runs": len(table),
-        "scenario": sweep.scenario.given,
-    }
-    write_json(manifest, directory / MANIFEST)
+    write_manifest({"runs": len(table), "scenario": sweep.scenario.given}, directory)
 
 
 def _print_json(sweep: "Sweep", table: "pl.DataFrame") -> None:

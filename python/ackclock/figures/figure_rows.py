@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from ackclock import _core
 from ackclock.base.directory import collect
 from ackclock.figures.batches import Batch
 from ackclock.figures.experiment import Experiment, Runs, as_row
@@ -46,7 +45,7 @@ def rows_of(batches: Sequence[Batch], work: Work) -> dict[Batch, Runs]:
         table = known[batch]
         if table is None:
             table = table_of(batch, made[batch])
-            _keep(path, table)
+            entries.keep_rows(path, table, _read_rows)
         found[batch] = Runs(batch.experiment, table)
     return found
 
@@ -98,15 +97,6 @@ def table_of(batch: Batch, numbers: Sequence[Mapping[str, Any]]) -> pl.DataFrame
         {name: pl.Float64 for name in batch.experiment.columns if table[name].dtype == pl.Null}
     )
     return table.drop(name for name in table.columns if table[name].dtype == pl.Null)
-
-
-def _keep(path: Path, table: pl.DataFrame) -> None:
-    """Keeps the rows of a batch as `path`."""
-
-    def write(partial: Path) -> None:
-        entries.write_tables(partial, {"rows": table}, {"ackclock": _core.engine_version()})
-
-    entries.keep(path, write, _read_rows)
 
 
 def _read_rows(path: Path) -> pl.DataFrame:

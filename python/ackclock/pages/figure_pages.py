@@ -25,7 +25,7 @@ from ackclock.pages import companions, site, tally
 from ackclock.pages.offered import Files, Offered
 from ackclock.results.result import PAGE
 from ackclock.scenario.scenario import Scenario
-from ackclock.store.entries import MANIFEST, write_json, write_parquet
+from ackclock.store.entries import write_manifest, write_parquet
 
 _QUIETLY: Any = {"capture_output": True, "text": True}
 _RULE = (
@@ -104,9 +104,7 @@ def write(
     Each figure is there as PNG and SVG (and PDF if wanted), with the rows of its experiments as
     Parquet and CSV and the scenario of each row; the claims as JSON and Parquet.
     """
-    by_paper: dict[str, list[Reproduced]] = {}
-    for each in figures:
-        by_paper.setdefault(each.named.paper, []).append(each)
+    by_paper = tally.by_paper(figures, lambda each: each.named.paper)
     several = len(by_paper) > 1
     page_of = {paper: f"{paper}.html" if several else PAGE for paper in by_paper}
     beside = {paper: companions.write(paper, directory, page=page_of[paper]) for paper in by_paper}
@@ -124,14 +122,8 @@ def write(
     if several:
         (directory / PAGE).write_text(_front_page(the, by_paper), encoding="utf-8")
     report.write_scripts(directory)
-    verdicts = site.write_claims(figures, directory)
-    manifest = {
-        "ackclock": _core.engine_version(),
-        "command": command,
-        "figures": {each.name: each.keys for each in figures},
-        "claims": verdicts,
-    }
-    write_json(manifest, directory / MANIFEST)
+    about = {"command": command, "figures": {each.name: each.keys for each in figures}}
+    write_manifest(about | {"claims": site.write_claims(figures, directory)}, directory)
 
 
 def write_checked(
@@ -147,12 +139,8 @@ def write_checked(
     page = report.page("Linux beside the simulator", _made_by(), sections, kind="report")
     (directory / PAGE).write_text(page, encoding="utf-8")
     report.write_scripts(directory)
-    manifest = {
-        "ackclock": _core.engine_version(),
-        "command": command,
-        "certificates": {name: list(each.certificates) for name, each in figures},
-    }
-    write_json(manifest, directory / MANIFEST)
+    certificates = {name: list(each.certificates) for name, each in figures}
+    write_manifest({"command": command, "certificates": certificates}, directory)
 
 
 def _made_by() -> str:

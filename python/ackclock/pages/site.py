@@ -14,6 +14,7 @@ from ackclock.estimates.stats import LEAST_REPEATS, Estimate
 from ackclock.figures.claim import Judged, JudgedClaim, JudgedEither, flattened
 from ackclock.figures.experiment import Experiment
 from ackclock.figures.reproduce import Reproduced
+from ackclock.pages import tally
 from ackclock.scenario.scenario import Scenario
 from ackclock.scenario.table import toml
 from ackclock.store.entries import write_csv, write_json, write_parquet
@@ -86,10 +87,7 @@ def claims_table(
 
 def by_paper(claims: Sequence[JudgedClaim]) -> dict[str, list[JudgedClaim]]:
     """The claims of each paper."""
-    found: dict[str, list[JudgedClaim]] = {}
-    for claim in claims:
-        found.setdefault(claim.id.partition(".")[0], []).append(claim)
-    return found
+    return tally.by_paper(claims, lambda claim: claim.id.partition(".")[0])
 
 
 def parts_table(claim: JudgedClaim) -> tuple[str, html.Table]:

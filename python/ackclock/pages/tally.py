@@ -2,15 +2,17 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ackclock.base import units
 from ackclock.draw import html
 from ackclock.estimates.stats import LEAST_REPEATS
 from ackclock.figures.claim import Firmness, JudgedClaim, Verdict
+
+T = TypeVar("T")
 
 #: What a verdict is called of several claims.
 MANY = {"holds": "hold", "fails": "fail", "quick": "not judged", "reported": "reported"}
@@ -58,10 +60,16 @@ def _cell(claims: Sequence[Counted], verdict: str) -> str:
     return f"{len(firm)} ({inner})" if inner else str(len(firm) or "")
 
 
+def by_paper(each: Iterable[T], paper: Callable[[T], str]) -> dict[str, list[T]]:
+    """Claims or figures by their paper."""
+    found: dict[str, list[T]] = {}
+    for one in each:
+        found.setdefault(paper(one), []).append(one)
+    return found
+
+
 def _papers(claims: Sequence[Counted]) -> dict[str, list[Counted]]:
-    found: dict[str, list[Counted]] = {}
-    for each in claims:
-        found.setdefault(each[0], []).append(each)
+    found = by_paper(claims, lambda each: each[0])
     return found | ({"all": list(claims)} if len(found) > 1 else {})
 
 

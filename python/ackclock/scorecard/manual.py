@@ -93,8 +93,8 @@ above 4 Gb/s (R16). `card.json` has the kernel's numbers under `linux`, and `row
 side in the column `on`. A kernel run that kept time badly is repeated twice; then the row has no
 answer.
 
-`--on vlinux` does the same with [Linux in virtual time](vlinux.md), without root and without noise. A
-file that the simulator refuses, and `kernel:NAME`, it answers alone.
+`--on vlinux` does the same with [Linux in virtual time](vlinux.md), without root and without noise.
+A file that the simulator refuses, and `kernel:NAME`, it answers alone.
 
 ## The rows
 

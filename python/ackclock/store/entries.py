@@ -84,6 +84,11 @@ def write_json(value: object, path: Path) -> None:
     path.write_text(text + "\n", encoding="utf-8")
 
 
+def write_manifest(about: Mapping[str, Any], directory: Path) -> None:
+    """Writes manifest.json: what made the directory, and of which version it is."""
+    write_json({"ackclock": _core.engine_version(), **about}, directory / MANIFEST)
+
+
 def write_parquet(table: pl.DataFrame, path: Path) -> None:
     """Writes a table. Raises `OSError`, which polars does not where a disk is full."""
     parquet = io.BytesIO()
@@ -190,6 +195,12 @@ def keep(path: Path, write: Write, read: Callable[[Path], object]) -> None:
             f"cache directory {path.parent.absolute()}: cannot be written "
             f"({error.strerror or error}); what was kept before is still there"
         ) from None
+
+
+def keep_rows(path: Path, rows: pl.DataFrame, read: Callable[[Path], object]) -> None:
+    """As `keep`, of a table alone."""
+    about = {"ackclock": _core.engine_version()}
+    keep(path, lambda partial: write_tables(partial, {"rows": rows}, about), read)
 
 
 def _put(partial: Path, path: Path, read: Callable[[Path], object]) -> None:

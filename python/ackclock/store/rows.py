@@ -12,7 +12,6 @@ from typing import Any
 
 import polars as pl
 
-from ackclock import _core
 from ackclock.base.directory import collect
 from ackclock.store import entries
 
@@ -63,13 +62,7 @@ class KeptRows:
         if rows:
             name = hashlib.blake2b("".join(row[KEY] for row in rows).encode(), digest_size=16)
             table = pl.DataFrame(rows, infer_schema_length=None)
-
-            def write(directory: Path) -> None:
-                entries.write_tables(
-                    directory, {"rows": table}, {"ackclock": _core.engine_version()}
-                )
-
-            entries.keep(self.directory / name.hexdigest(), write, _read)
+            entries.keep_rows(self.directory / name.hexdigest(), table, _read)
         self._written_s = time.monotonic()
 
 

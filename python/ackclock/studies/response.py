@@ -4,7 +4,6 @@ As in Ha et al. 2008, section 5, simulations drop exactly one packet in every 1/
 is the number of packets delivered per RTT over whole epochs (from one loss to the next).
 """
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatterSciNotation
 
-from ackclock import _core
 from ackclock.base import units
 from ackclock.base.errors import AckclockError
 from ackclock.draw import html, style
@@ -28,7 +26,7 @@ from ackclock.hosts.work import CACHE, run_all
 from ackclock.results.result import Result
 from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import KERNEL, Bottleneck, Flow, Scenario
-from ackclock.store.entries import MANIFEST, write_parquet
+from ackclock.store.entries import write_manifest, write_parquet
 
 Values = Mapping[str, Any]
 
@@ -302,8 +300,7 @@ def write(rows: pl.DataFrame, directory: Path) -> None:
     """Writes response.parquet, the figure as PNG and SVG, and manifest.json."""
     write_parquet(rows, directory / "response.parquet")
     draw.write(plot(rows), directory, "response")
-    manifest = {"ackclock": _core.engine_version(), "figures": {"response": []}}
-    (directory / MANIFEST).write_text(json.dumps(manifest) + "\n", encoding="utf-8")
+    write_manifest({"figures": {"response": []}}, directory)
 
 
 def plot(rows: pl.DataFrame) -> Figure:
