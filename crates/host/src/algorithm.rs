@@ -60,21 +60,24 @@ impl Reads {
 pub struct Algorithm(Arc<Inner>);
 
 struct Inner {
-    name: String,
-    summary: String,
-    source_path: String,
+    declared: Declared,
+    origin: Origin,
     head: String,
-    params: Vec<Param>,
-    presets: Vec<Preset>,
-    ops: TcpCongestionOps,
-    storage_bytes: u32,
-    fingerprint: u64,
-    sources: Vec<Source>,
-    reads: Reads,
-    /// Holds the code that `ops` points to; `None` for built-in algorithms, and files in the
+    /// Holds the code that the hooks point to; `None` for built-in algorithms, and files in the
     /// kernel's form.
     library: Option<Loaded>,
     kernel: Option<Box<dyn KernelForm>>,
+}
+
+/// What an algorithm is made of.
+#[derive(Clone)]
+pub(crate) struct Origin {
+    /// What the user calls its file.
+    pub(crate) path: String,
+    /// What was compiled, its own file first.
+    pub(crate) sources: Vec<Source>,
+    pub(crate) fingerprint: u64,
+    pub(crate) reads: Reads,
 }
 
 /// A file in the kernel's form: one of the ops that it has registered.
@@ -91,46 +94,29 @@ pub(crate) trait KernelForm: Send + Sync {
     fn program(&self, hz: u32, values: &Arc<[u32]>) -> Result<KernelProgram, AlgorithmError>;
 }
 
-/// What an algorithm of a file in the kernel's form is.
-pub(crate) struct OfKernelForm {
-    pub(crate) summary: String,
-    pub(crate) source_path: String,
-    pub(crate) params: Vec<Param>,
-    pub(crate) presets: Vec<Preset>,
-    pub(crate) hooks: TcpCongestionOps,
-    pub(crate) fingerprint: u64,
-    pub(crate) sources: Vec<Source>,
-    pub(crate) reads: Reads,
-}
-
 impl Algorithm {
     /// The built-in algorithms, sorted by name.
     pub fn all() -> &'static [Algorithm] {
         static ALL: OnceLock<Vec<Algorithm>> = OnceLock::new();
         ALL.get_or_init(|| {
-            let mut all: Vec<_> = built_in()
-                .into_iter()
-                .map(|(module, path, text)| {
-                    let source = Source {
-                        path: path.into(),
-                        text: text.into(),
-                    };
-                    let fingerprint = fingerprint(&[text]);
-                    // SAFETY: build.rs compiled that symbol from a file whose
-                    // CC_ALGORITHM defines it, into this very program.
-                    unsafe {
-                        Self::from_module(
-                            module,
-                            path,
-                            vec![source],
-                            fingerprint,
-                            Reads::default(),
-                            None,
-                        )
-                    }
-                    .unwrap_or_else(|error| panic!("built-in algorithm: {error}"))
-                })
-                .collect();
+            let read = |(module, path, text): (_, &str, &str)| {
+                let source = Source {
+                    path: path.into(),
+                    text: text.into(),
+                };
+                let origin = Origin {
+                    path: path.into(),
+                    sources: vec![source],
+                    fingerprint: fingerprint(&[text]),
+                    reads: Reads::default(),
+                };
+                // SAFETY: build.rs compiled that symbol from a file whose
+                // CC_ALGORITHM defines it, into this very program.
+                let declared = unsafe { module::read(module) };
+                let algorithm = Self::new(declared, origin, None);
+                algorithm.unwrap_or_else(|error| panic!("built-in algorithm: {error}"))
+            };
+            let mut all: Vec<_> = built_in().into_iter().map(read).collect();
             all.sort_by(|a, b| a.name().cmp(b.name()));
             all
         })
@@ -141,39 +127,35 @@ impl Algorithm {
     /// # Errors
     /// There is none; the message names the nearest.
     pub fn find(name: &str) -> Result<Algorithm, AlgorithmError> {
-        let known: Vec<_> = Self::all().iter().map(Algorithm::name).collect();
-        match Self::all()
-            .iter()
-            .find(|algorithm| algorithm.name() == name)
-        {
-            Some(algorithm) => Ok(algorithm.clone()),
-            None => Err(AlgorithmError::UnknownAlgorithm {
-                name: name.into(),
-                hint: if IN_LINUX_ONLY.contains(&name) {
-                    format!(
-                        "; Linux has it, ackclock does not yet \
-                         (with --on kernel, kernel:{name} is the kernel's own)"
-                    )
-                } else {
-                    did_you_mean(name, &known)
-                },
-            }),
-        }
+        let mut all = Self::all().iter();
+        let found = all.find(|algorithm| algorithm.name() == name);
+        found.cloned().ok_or_else(|| {
+            let known: Vec<_> = Self::all().iter().map(Algorithm::name).collect();
+            let hint = if IN_LINUX_ONLY.contains(&name) {
+                format!(
+                    "; Linux has it, ackclock does not yet \
+                     (with --on kernel, kernel:{name} is the kernel's own)"
+                )
+            } else {
+                did_you_mean(name, &known)
+            };
+            AlgorithmError(format!("unknown algorithm `{name}`{hint}; `ackclock list` shows all, and a C file of your own needs its path, such as ./{name}.c"))
+        })
     }
 
     /// Its name, as in `CC_ALGORITHM`.
     pub fn name(&self) -> &str {
-        &self.0.name
+        &self.0.declared.name
     }
 
     /// What it is, in one line.
     pub fn summary(&self) -> &str {
-        &self.0.summary
+        &self.0.declared.summary
     }
 
     /// Its C file: below the project's root if built in, else as the user gave it.
     pub fn source_path(&self) -> &str {
-        &self.0.source_path
+        &self.0.origin.path
     }
 
     /// What its file says of it: the text of its first comment of several lines.
@@ -183,12 +165,12 @@ impl Algorithm {
 
     /// Its parameters, in the order of declaration.
     pub fn params(&self) -> &[Param] {
-        &self.0.params
+        &self.0.declared.params
     }
 
     /// Its presets, in the order of declaration.
     pub fn presets(&self) -> &[Preset] {
-        &self.0.presets
+        &self.0.declared.presets
     }
 
     /// A preset's settings as a user writes them after the colon: `beta=0.8,hystart=0`.
@@ -205,7 +187,7 @@ impl Algorithm {
     /// A hash of all that decides about its code. Built in: its C text and our headers, the same
     /// on every machine. A user's file: what was compiled, and the compiler with its flags, too.
     pub fn fingerprint(&self) -> u64 {
-        self.0.fingerprint
+        self.0.origin.fingerprint
     }
 
     /// The same with a text that another host compiles of the file.
@@ -215,51 +197,51 @@ impl Algorithm {
 
     /// Bytes of each socket's `CC_STORAGE`; 0: it has none.
     pub(crate) fn storage_bytes(&self) -> u32 {
-        self.0.storage_bytes
+        self.0.declared.storage_bytes
     }
 
     /// The files that it was compiled from, as they were then: its own, and those of a user's that
     /// it includes.
     pub fn sources(&self) -> &[Source] {
-        &self.0.sources
+        &self.0.origin.sources
     }
 
     /// Does it set the window and the pacing rate itself, on every ACK?
     pub fn has_cong_control(&self) -> bool {
-        self.0.ops.cong_control.is_some()
+        self.0.declared.ops.cong_control.is_some()
     }
 
     /// Does it read what a host must keep of each packet: the delivery rate, or `in_flight` of an
     /// `ack_sample`?
     pub fn reads_delivery_rate(&self) -> bool {
-        self.has_cong_control() || self.0.reads.in_flight
+        self.has_cong_control() || self.0.origin.reads.in_flight
     }
 
     /// Does it read `delivered_ce`, `lost` or `tx_in_flight` of a `rate_sample`, or what these are
     /// counted from?
     pub fn reads_counts_when_sent(&self) -> bool {
-        self.0.reads.counts_when_sent
+        self.0.origin.reads.counts_when_sent
     }
 
     /// Does it read the timestamps of ACKs (`rx_opt`)?
     pub fn reads_timestamps(&self) -> bool {
-        self.0.reads.timestamps
+        self.0.origin.reads.timestamps
     }
 
     /// Do its connections use ECN whether or not the user asks for it, and does the receiver run
     /// the algorithm, too (`TCP_CONG_NEEDS_ECN`)?
     pub fn needs_ecn(&self) -> bool {
-        self.0.ops.flags & TCP_CONG_NEEDS_ECN != 0
+        self.0.declared.ops.flags & TCP_CONG_NEEDS_ECN != 0
     }
 
     /// Do its connections use accurate ECN whatever the user asks for (`TCP_CONG_NEEDS_ACCECN`)?
     pub fn needs_accurate_ecn(&self) -> bool {
-        self.0.ops.flags & TCP_CONG_NEEDS_ACCECN != 0
+        self.0.declared.ops.flags & TCP_CONG_NEEDS_ACCECN != 0
     }
 
     /// Do its packets carry ECT(1) where others carry ECT(0) (`TCP_CONG_ECT_1_NEGOTIATION`)?
     pub fn sends_ect_1(&self) -> bool {
-        self.0.ops.flags & TCP_CONG_ECT_1_NEGOTIATION != 0
+        self.0.declared.ops.flags & TCP_CONG_ECT_1_NEGOTIATION != 0
     }
 
     /// Is it one of [`all`](Self::all), rather than a user's file?
@@ -283,119 +265,74 @@ impl Algorithm {
     }
 
     pub(crate) fn of_kernel_form(
-        of: OfKernelForm,
+        declared: Declared,
+        origin: Origin,
         kernel: Box<dyn KernelForm>,
     ) -> Result<Self, AlgorithmError> {
-        let name = name_of(&of.hooks);
-        check_flags(&of.hooks).map_err(|problem| AlgorithmError::BadDeclaration {
-            path: of.source_path.clone(),
-            problem: format!("{name} has .{problem}"),
+        check_flags(&declared.ops).map_err(|problem| {
+            let problem = format!("{} has .{problem}", declared.name);
+            AlgorithmError::bad_declaration(&origin.path, &problem)
         })?;
-        Ok(Self(Arc::new(Inner {
-            name,
-            summary: of.summary,
-            head: head(&String::from_utf8_lossy(&of.sources[0].text)),
-            source_path: of.source_path,
-            params: of.params,
-            presets: of.presets,
-            ops: of.hooks,
-            storage_bytes: 0,
-            fingerprint: of.fingerprint,
-            sources: of.sources,
-            reads: of.reads,
-            library: None,
-            kernel: Some(kernel),
-        })))
+        Ok(Self::made(declared, origin, None, Some(kernel)))
+    }
+
+    fn made(
+        declared: Declared,
+        origin: Origin,
+        library: Option<Loaded>,
+        kernel: Option<Box<dyn KernelForm>>,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            head: head(&String::from_utf8_lossy(&origin.sources[0].text)),
+            declared,
+            origin,
+            library,
+            kernel,
+        }))
     }
 
     #[inline]
     pub(crate) fn ops(&self) -> &TcpCongestionOps {
-        &self.0.ops
+        &self.0.declared.ops
     }
 
-    /// # Safety
-    /// `module` points to what `CC_ALGORITHM` defined, in `library` or in this program.
-    /// `sources` are what was compiled, the algorithm's own file first.
-    pub(crate) unsafe fn from_module(
-        module: *const Module,
-        source_path: &str,
-        sources: Vec<Source>,
-        fingerprint: u64,
-        reads: Reads,
-        library: Option<Loaded>,
-    ) -> Result<Self, AlgorithmError> {
-        // SAFETY: the caller's; `library` lives until the end of this function.
-        let declared = unsafe { module::read(module) };
-        Self::new(declared, source_path, sources, fingerprint, reads, library)
-    }
-
-    /// An algorithm of our dialect, of what its file declares.
+    /// An algorithm of our dialect, of what its file declares. `library` has the code, unless this
+    /// program has it.
     pub(crate) fn new(
-        declared: Declared,
-        source_path: &str,
-        sources: Vec<Source>,
-        fingerprint: u64,
-        reads: Reads,
+        mut declared: Declared,
+        origin: Origin,
         library: Option<Loaded>,
     ) -> Result<Self, AlgorithmError> {
-        let missing = |hook| AlgorithmError::MissingHook {
-            algorithm: declared.name.clone(),
-            path: source_path.into(),
-            hook,
+        let path = origin.path.clone();
+        let bad = |problem: &str| AlgorithmError::bad_declaration(&path, problem);
+        let ops = &mut declared.ops;
+        let missing = match (ops.ssthresh, ops.cong_avoid, ops.cong_control) {
+            (None, ..) => Some("ssthresh"),
+            (_, None, None) => Some("cong_avoid"),
+            _ => None,
         };
-        if declared.ops.ssthresh.is_none() {
-            return Err(missing("ssthresh"));
+        if let Some(hook) = missing {
+            let name = &declared.name;
+            return Err(AlgorithmError(format!(
+                "{name} ({path}) has no {hook}; CC_ALGORITHM must name one, .{hook} = ..."
+            )));
         }
-        if declared.ops.cong_avoid.is_none() && declared.ops.cong_control.is_none() {
-            return Err(missing("cong_avoid"));
-        }
-        let ignored = |hook: &str, fix: &str| AlgorithmError::BadDeclaration {
-            path: source_path.into(),
-            problem: format!("CC_ALGORITHM does not take .{hook}: {fix}"),
-        };
-        if let Err(flags) = check_flags(&declared.ops) {
-            return Err(ignored(&flags, "remove them"));
-        }
+        let ignored =
+            |hook: &str, fix: &str| bad(&format!("CC_ALGORITHM does not take .{hook}: {fix}"));
+        check_flags(ops).map_err(|flags| ignored(&flags, "remove them"))?;
         if declared.storage_bytes > MOST_STORAGE_BYTES {
-            return Err(AlgorithmError::BadDeclaration {
-                path: source_path.into(),
-                problem: format!("CC_STORAGE has more than {MOST_STORAGE_BYTES} bytes"),
-            });
+            let problem = format!("CC_STORAGE has more than {MOST_STORAGE_BYTES} bytes");
+            return Err(bad(&problem));
         }
-        if declared.ops.name != [0; 16] {
+        if ops.name != [0; 16] {
             return Err(ignored("name", "its first argument is the name; remove it"));
         }
-        let mut ops = declared.ops;
         if let Some(library) = &library {
-            let hooks = checked::hooks(library, &ops, declared.params.len());
-            ops = hooks.ok_or_else(|| AlgorithmError::BadDeclaration {
-                path: source_path.into(),
-                problem: "a hook is not the beginning of a function".into(),
-            })?;
+            let hooks = checked::hooks(library, ops, declared.params.len());
+            *ops = hooks.ok_or_else(|| bad("a hook is not the beginning of a function"))?;
         }
-        let algorithm = Self(Arc::new(Inner {
-            name: declared.name,
-            summary: declared.summary,
-            source_path: source_path.into(),
-            head: sources.first().map_or_else(String::new, |source| {
-                head(&String::from_utf8_lossy(&source.text))
-            }),
-            params: declared.params,
-            presets: declared.presets,
-            ops,
-            storage_bytes: declared.storage_bytes,
-            fingerprint,
-            sources,
-            reads,
-            library,
-            kernel: None,
-        }));
-        algorithm
-            .check_declarations()
-            .map_err(|problem| AlgorithmError::BadDeclaration {
-                path: source_path.into(),
-                problem,
-            })?;
+        let algorithm = Self::made(declared, origin, library, None);
+        (algorithm.check_declarations()).map_err(|problem| bad(&problem))?;
         Ok(algorithm)
     }
 

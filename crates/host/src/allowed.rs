@@ -106,11 +106,12 @@ pub(crate) fn first_refused(text: &Preprocessed<'_>) -> Option<(String, PathBuf,
 }
 
 /// What is said of it.
-pub(crate) fn error(word: String, path: String, line: usize) -> AlgorithmError {
-    if !word.is_ascii() || word.contains('\\') {
-        return AlgorithmError::NotAscii { path, line, word };
-    }
-    AlgorithmError::NotAllowed { path, line, word }
+pub(crate) fn error(word: &str, path: &str, line: usize) -> AlgorithmError {
+    let problem = match word.is_ascii() && !word.contains('\\') {
+        true => "is not for a file that is checked: remove it, or say `ackclock --trust` if the file is your own",
+        false => "is no name for the kernel, which takes ASCII letters, digits and _: rename it",
+    };
+    AlgorithmError(format!("{path}:{line}: {word} {problem}"))
 }
 
 /// The same of one text: the word, and how many lines stand above it.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::param::{find_param, find_preset, stored};
+use crate::param::{find, find_param, stored};
 use crate::{Algorithm, AlgorithmError, KernelProgram};
 
 /// An algorithm with a value for each of its parameters.
@@ -40,10 +40,7 @@ impl Configured {
             preset,
             settings,
         } = Spec::parse(spec)?;
-        let bad = |problem: &str| AlgorithmError::BadSpec {
-            spec: spec.into(),
-            problem: problem.into(),
-        };
+        let bad = |problem: &str| AlgorithmError::bad_spec(spec, problem);
         let mut algorithm = if is_path(name) {
             compile(Path::new(name))?
         } else {
@@ -66,7 +63,9 @@ impl Configured {
             .map(|param| param.default)
             .collect();
         if let Some(preset) = preset {
-            let preset = find_preset(algorithm.presets(), preset, algorithm.name())?;
+            let known = algorithm.presets().iter().map(|preset| &*preset.name);
+            let index = find("preset", known, preset, algorithm.name())?;
+            let preset = &algorithm.presets()[index];
             for (index, value) in stored(preset, algorithm.params(), algorithm.name())? {
                 base[index] = value;
             }
@@ -93,7 +92,7 @@ impl Configured {
             if let Some(decimals) = settings.next_if(|next| is_whole(value) && is_whole(next)) {
                 let expected = format!("a number: write {value}.{decimals}, with a point");
                 let value = format!("{value},{decimals}");
-                return Err(param.bad_number(&value, expected, algorithm.name()));
+                return Err(param.bad_number(&value, &expected, algorithm.name()));
             }
             values[index] = param.parse(value, algorithm.name())?;
         }
@@ -180,10 +179,7 @@ pub(crate) struct Spec<'a> {
 
 impl<'a> Spec<'a> {
     pub(crate) fn parse(spec: &'a str) -> Result<Self, AlgorithmError> {
-        let bad = |problem: &str| AlgorithmError::BadSpec {
-            spec: spec.into(),
-            problem: problem.into(),
-        };
+        let bad = |problem: &str| AlgorithmError::bad_spec(spec, problem);
         let spec = spec.trim();
         // A path may itself contain a colon, but settings always contain a '='. What is a file as
         // it stands has neither settings nor preset.

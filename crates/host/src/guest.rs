@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 
-use crate::algorithm::{fingerprint, Reads, GIVEN};
+use crate::algorithm::{fingerprint, Origin, Reads, GIVEN};
 use crate::guarded::Guarded;
 use crate::module::Declared;
 use crate::param::{Param, Preset};
@@ -55,7 +55,7 @@ pub fn check_words(path: &str, preprocessed: &str) -> Result<(), AlgorithmError>
             } else {
                 file.display().to_string()
             };
-            Err(allowed::error(word, file, line))
+            Err(allowed::error(&word, &file, line))
         }
     }
 }
@@ -76,7 +76,6 @@ pub fn check(path: &str, assembly: &str) -> Result<(), AlgorithmError> {
     let is_known = |name: &str| own.contains(name) || GIVEN.contains(&name) || is_check(name);
     let (mut variables, mut unknown) = (Vec::new(), Vec::new());
     let (mut places, mut section) = (Places::default(), "");
-    let path = || path.to_string();
     for line in assembly.lines() {
         let code = line.trim_start();
         if places.is_told(code) {
@@ -84,11 +83,11 @@ pub fn check(path: &str, assembly: &str) -> Result<(), AlgorithmError> {
         }
         let (_, line) = places.place();
         if places.is_inline(code) {
-            return Err(AlgorithmError::InlineAssembly { path: path(), line });
+            return Err(AlgorithmError::inline_assembly(path, line));
         }
         let (word, rest) = code.split_once(['\t', ' ']).unwrap_or((code, ""));
         match word {
-            "call_indirect" => return Err(AlgorithmError::IndirectCall { path: path(), line }),
+            "call_indirect" => return Err(AlgorithmError::indirect_call(path, line)),
             "call" if !is_known(rest) && !unknown.contains(&rest) => unknown.push(rest),
             ".section" => {
                 section = rest.split(',').next().unwrap_or_default();
@@ -97,31 +96,20 @@ pub fn check(path: &str, assembly: &str) -> Result<(), AlgorithmError> {
             }
             // The checks of clang have one, which is empty.
             ".int32" if section.starts_with(".init_array") && rest != "asan.module_ctor" => {
-                return Err(AlgorithmError::Constructor { path: path() });
+                return Err(AlgorithmError::constructor(path));
             }
             _ if word.starts_with("f32.") || word.starts_with("f64.") => {
-                let place = format!(" (line {line})");
-                return Err(AlgorithmError::FloatingPoint {
-                    path: path(),
-                    place,
-                });
+                let place = format!("line {line}");
+                return Err(AlgorithmError::floating_point(path, &place));
             }
             _ => (),
         }
     }
     if !variables.is_empty() {
-        let variables = variables.join(", ");
-        return Err(AlgorithmError::MutableGlobals {
-            path: path(),
-            variables,
-        });
+        return Err(AlgorithmError::mutable_globals(path, &variables.join(", ")));
     }
     if !unknown.is_empty() {
-        let functions = unknown.join(", ");
-        return Err(AlgorithmError::UnknownFunction {
-            path: path(),
-            functions,
-        });
+        return Err(AlgorithmError::unknown_function(path, &unknown.join(", ")));
     }
     Ok(())
 }
@@ -166,10 +154,8 @@ pub fn add(
     module: u32,
     call: Caller,
 ) -> Result<(), AlgorithmError> {
-    let path = path.to_string();
-    let Some(declared) = (Memory { bytes: memory }).declared(module) else {
-        return Err(AlgorithmError::NotAnAlgorithm { path });
-    };
+    let declared = Memory { bytes: memory }.declared(module);
+    let declared = declared.ok_or_else(|| AlgorithmError::not_an_algorithm(path))?;
     let reads = Reads::from_words(|word| {
         let is_part = |part: char| part.is_alphanumeric() || part == '_';
         text.split(|part| !is_part(part)).any(|each| each == word)
@@ -177,12 +163,16 @@ pub fn add(
     let mut guests = GUESTS.write().unwrap_or_else(PoisonError::into_inner);
     let number = u32::try_from(guests.len()).expect("a scenario names few files");
     let source = Source {
-        path: path.clone().into(),
+        path: path.into(),
         text: text.into(),
     };
-    let (sources, fingerprint) = (vec![source], fingerprint(&[text]));
-    let loaded = Some(Loaded { number });
-    let algorithm = Algorithm::new(declared, &path, sources, fingerprint, reads, loaded)?;
+    let origin = Origin {
+        path: path.into(),
+        sources: vec![source],
+        fingerprint: fingerprint(&[text]),
+        reads,
+    };
+    let algorithm = Algorithm::new(declared, origin, Some(Loaded { number }))?;
     guests.push(Guest { algorithm, call });
     Ok(())
 }
@@ -193,10 +183,9 @@ pub(crate) fn find(path: &Path) -> Result<Algorithm, AlgorithmError> {
     let mut added = guests.iter().map(|guest| &guest.algorithm);
     let plain = |path: &'_ Path| path.strip_prefix("./").unwrap_or(path).to_owned();
     let found = added.find(|added| plain(Path::new(added.source_path())) == plain(path));
-    let unknown = || AlgorithmError::BuiltInOnly {
-        path: path.display().to_string(),
-    };
-    found.cloned().ok_or_else(unknown)
+    found.cloned().ok_or_else(|| {
+        AlgorithmError(format!("{}: a C file of your own runs only with `ackclock explore` or `ackclock run`, which compile it", path.display()))
+    })
 }
 
 /// The loaded code of a user's file.

@@ -1,6 +1,5 @@
 //! What an algorithm's file declares for its user: parameters and presets.
 
-use crate::spelling::did_you_mean;
 use crate::AlgorithmError;
 
 /// A number that a user may set. It is kept as a `u32` that stands for
@@ -38,15 +37,11 @@ impl Param {
     pub(crate) fn bad_number(
         &self,
         value: &str,
-        expected: String,
+        expected: &str,
         algorithm: &str,
     ) -> AlgorithmError {
-        AlgorithmError::BadNumber {
-            algorithm: algorithm.into(),
-            parameter: self.name.clone(),
-            value: value.into(),
-            expected,
-        }
+        let name = &self.name;
+        AlgorithmError(format!("{algorithm}: {name} = `{value}` is not {expected}"))
     }
 
     /// Reads what a user writes: `0.7`, or `2` for a whole number.
@@ -54,7 +49,7 @@ impl Param {
         let (min, max) = (self.display(self.min), self.display(self.max));
         let not = |kind| {
             let expected = format!("{kind}; choose a value from {min} to {max}");
-            self.bad_number(text, expected, algorithm)
+            self.bad_number(text, &expected, algorithm)
         };
         let number: f64 = text.parse().map_err(|_| not("a number"))?;
         if !number.is_finite() {
@@ -65,13 +60,8 @@ impl Param {
         }
         let stored = (number * f64::from(self.scale)).round();
         if stored < self.number(self.min) || stored > self.number(self.max) {
-            return Err(AlgorithmError::OutOfRange {
-                algorithm: algorithm.into(),
-                parameter: self.name.clone(),
-                value: text.into(),
-                min,
-                max,
-            });
+            let setting = format!("{algorithm}: {} = {text}", self.name);
+            return Err(AlgorithmError::out_of_range(&setting, &min, &max));
         }
         Ok(stored as i64 as u32)
     }
@@ -117,56 +107,37 @@ pub(crate) fn stored(
             .parse()
             .ok()
             .filter(|value| (param.min..=param.max).contains(value));
-        let stored = in_range.ok_or_else(|| AlgorithmError::OutOfRange {
-            algorithm: algorithm.into(),
-            parameter: name.into(),
-            value: value.into(),
-            min: param.min.to_string(),
-            max: param.max.to_string(),
+        let stored = in_range.ok_or_else(|| {
+            let (min, max) = (param.min.to_string(), param.max.to_string());
+            AlgorithmError::out_of_range(&format!("{algorithm}: {name} = {value}"), &min, &max)
         })?;
         Ok((index, stored))
     };
     preset.settings.split_whitespace().map(parse).collect()
 }
 
+/// The index of a parameter.
 pub(crate) fn find_param(
     params: &[Param],
     name: &str,
     algorithm: &str,
 ) -> Result<usize, AlgorithmError> {
-    let known: Vec<_> = params.iter().map(|param| param.name.as_str()).collect();
-    known
-        .iter()
-        .position(|known| *known == name)
-        .ok_or_else(|| AlgorithmError::UnknownParameter {
-            algorithm: algorithm.into(),
-            name: name.into(),
-            hint: did_you_mean(name, &known),
-            known: list("parameters", &known),
-        })
+    find(
+        "parameter",
+        params.iter().map(|param| &*param.name),
+        name,
+        algorithm,
+    )
 }
 
-pub(crate) fn find_preset<'a>(
-    presets: &'a [Preset],
+/// The index of the `what` with this name.
+pub(crate) fn find<'a>(
+    what: &str,
+    known: impl Iterator<Item = &'a str>,
     name: &str,
     algorithm: &str,
-) -> Result<&'a Preset, AlgorithmError> {
-    let known: Vec<_> = presets.iter().map(|preset| preset.name.as_str()).collect();
-    presets
-        .iter()
-        .find(|preset| preset.name == name)
-        .ok_or_else(|| AlgorithmError::UnknownPreset {
-            algorithm: algorithm.into(),
-            name: name.into(),
-            hint: did_you_mean(name, &known),
-            known: list("presets", &known),
-        })
-}
-
-fn list(what: &str, known: &[&str]) -> String {
-    if known.is_empty() {
-        format!("it has no {what}")
-    } else {
-        format!("its {what}: {}", known.join(", "))
-    }
+) -> Result<usize, AlgorithmError> {
+    let known: Vec<_> = known.collect();
+    let found = known.iter().position(|known| *known == name);
+    found.ok_or_else(|| AlgorithmError::unknown(algorithm, what, name, &known))
 }

@@ -96,9 +96,9 @@ impl Known {
     fn compile(&mut self, path: &Path) -> Result<Algorithm, AlgorithmError> {
         if self.is_remote {
             let sent = self.files.get(path).cloned();
-            return sent.ok_or_else(|| AlgorithmError::Unreadable {
-                path: path.display().to_string(),
-                reason: "it did not come with the scenarios".into(),
+            return sent.ok_or_else(|| {
+                let path = path.display().to_string();
+                AlgorithmError::unreadable(&path, "it did not come with the scenarios")
             });
         }
         let names = [Ok(path.into()), absolute(path), path.canonicalize()];

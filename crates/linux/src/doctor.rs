@@ -9,6 +9,7 @@ use crate::bpf::{self, clang, namespaces, requirements};
 
 /// One thing that was looked at.
 #[derive(Debug)]
+#[cfg_attr(feature = "python", derive(pyo3::IntoPyObject))]
 pub struct Finding {
     /// What it is.
     pub what: &'static str,

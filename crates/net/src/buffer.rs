@@ -34,6 +34,13 @@ pub enum Buffer {
     Bytes(#[schemars(range(min = 1, max = 1_u64 << 44))] u64),
 }
 
+/// Room for nothing.
+impl Default for Buffer {
+    fn default() -> Self {
+        Self::Packets(0)
+    }
+}
+
 impl Buffer {
     /// Whether a packet of `bytes` bytes fits in beside `load`.
     #[inline]

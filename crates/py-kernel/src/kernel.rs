@@ -1,11 +1,11 @@
 //! What `ackclock deploy`, `status`, `undeploy` and `doctor` call.
 
-use ackclock_linux::bpf::{self, Caller, KernelError};
+use ackclock_linux::bpf::{self, Caller, Checked, Deployed, KernelError, Undeployed};
+use ackclock_linux::Finding;
+use ackclock_py_tables::refuse;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Mutex;
-
-use crate::refuse;
 
 /// The Python code that asks for a change of the machine: its `tell`, and what that raised or
 /// a signal did.
@@ -50,24 +50,16 @@ impl Caller for Asking {
 /// Raises AckclockError.
 #[pyfunction]
 #[pyo3(signature = (spec, name=None, default=false, tell=None))]
-pub fn deploy<'py>(
-    py: Python<'py>,
+pub fn deploy(
+    py: Python<'_>,
     spec: &str,
     name: Option<&str>,
     default: bool,
     tell: Option<Py<PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> PyResult<Deployed> {
     let asking = Asking::new(tell);
-    let done = py
-        .detach(|| bpf::deploy(spec, name, default, &asking))
-        .map_err(|error| asking.raise(error))?;
-    let dict = PyDict::new(py);
-    dict.set_item("name", done.name)?;
-    dict.set_item("spec", done.spec)?;
-    dict.set_item("replaced", done.replaced)?;
-    dict.set_item("mounted", done.mounted)?;
-    dict.set_item("already", done.already)?;
-    Ok(dict)
+    py.detach(|| bpf::deploy(spec, name, default, &asking))
+        .map_err(|error| asking.raise(error))
 }
 
 /// Names of what is deployed, sorted. `tell` as for `deploy`.
@@ -87,19 +79,10 @@ pub fn deployed(py: Python<'_>, tell: Option<Py<PyAny>>) -> PyResult<Vec<String>
 /// Raises AckclockError.
 #[pyfunction]
 #[pyo3(signature = (name, tell=None))]
-pub fn undeploy<'py>(
-    py: Python<'py>,
-    name: &str,
-    tell: Option<Py<PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
+pub fn undeploy(py: Python<'_>, name: &str, tell: Option<Py<PyAny>>) -> PyResult<Undeployed> {
     let asking = Asking::new(tell);
-    let done = py
-        .detach(|| bpf::undeploy(name, &asking))
-        .map_err(|error| asking.raise(error))?;
-    let dict = PyDict::new(py);
-    dict.set_item("restored", done.restored)?;
-    dict.set_item("live", done.live)?;
-    Ok(dict)
+    py.detach(|| bpf::undeploy(name, &asking))
+        .map_err(|error| asking.raise(error))
 }
 
 /// The algorithms in BPF that the kernel has, a dict each, as docs/kernel.md lists them.
@@ -144,33 +127,13 @@ pub fn status(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 ///
 /// Raises AckclockError.
 #[pyfunction]
-pub fn check<'py>(py: Python<'py>, spec: &str) -> PyResult<Bound<'py, PyDict>> {
-    let checked = py.detach(|| {
-        let configured = ackclock_host::Algorithm::configure(spec)?;
-        bpf::check(&configured)
-    });
-    let checked = checked.map_err(refuse)?;
-    let dict = PyDict::new(py);
-    dict.set_item("problems", checked.problems)?;
-    dict.set_item("programs", checked.programs)?;
-    dict.set_item("instructions", checked.instructions)?;
-    dict.set_item("stack_bytes", checked.stack_bytes)?;
-    dict.set_item("not_verified", checked.not_verified)?;
-    Ok(dict)
+pub fn check(py: Python<'_>, spec: &str) -> PyResult<Checked> {
+    let checked = py.detach(|| bpf::check(&ackclock_host::Algorithm::configure(spec)?));
+    checked.map_err(refuse)
 }
 
 /// What this machine can do: what, ok, needed, found, fix of each thing that was looked at.
 #[pyfunction]
-pub fn doctor(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    let findings = py.detach(ackclock_linux::doctor);
-    let each = findings.into_iter().map(|finding| {
-        let dict = PyDict::new(py);
-        dict.set_item("what", finding.what)?;
-        dict.set_item("ok", finding.ok)?;
-        dict.set_item("needed", finding.needed)?;
-        dict.set_item("found", finding.found)?;
-        dict.set_item("fix", finding.fix)?;
-        Ok(dict)
-    });
-    each.collect()
+pub fn doctor(py: Python<'_>) -> Vec<Finding> {
+    py.detach(ackclock_linux::doctor)
 }

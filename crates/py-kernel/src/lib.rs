@@ -4,20 +4,7 @@ mod kernel;
 mod shell;
 mod testbed;
 
-use ackclock_sim::ScenarioError;
 use pyo3::prelude::*;
-
-pyo3::import_exception!(ackclock.base.errors, AckclockError);
-pyo3::import_exception!(ackclock.base.errors, FieldError);
-
-fn refuse(error: impl ToString) -> PyErr {
-    AckclockError::new_err(error.to_string())
-}
-
-/// Field, value and fix each for itself: Python tells them in the words of the scenario's file.
-fn refuse_field(error: ScenarioError) -> PyErr {
-    FieldError::new_err((error.field, error.value, error.fix))
-}
 
 /// The package's version and a hash of the testbed's sources; a part of the key of a kept kernel
 /// run.

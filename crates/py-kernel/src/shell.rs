@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use ackclock_linux::testbed::{self, Conversed, Host, TestbedError};
-use ackclock_py_tables::{code, tables};
+use ackclock_linux::testbed::{self, Conversed, Host};
+use ackclock_py_tables::{python, refuse, tables};
+use ackclock_sim::describe::code;
 use ackclock_sim::Scenario;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::testbed::{describe, Snapshot};
-use crate::{refuse, refuse_field};
+use crate::testbed::{describe, failed, Snapshot};
 
 /// A client's host and a server's host with the links of a scenario (canonical JSON) between them,
 /// until `finish`. `packets`: a file for the packets at the client, and how many bytes of each it
@@ -37,11 +37,7 @@ impl Shell {
             .map(|(path, snaplen)| Ok::<_, std::io::Error>((File::create(path)?, snaplen)))
             .transpose()?;
         let opened = py.detach(|| testbed::Shell::open(scenario, &snapshot.0, packets));
-        let shell = opened.map_err(|error| match error {
-            TestbedError::Scenario(error) => refuse_field(error),
-            _ => refuse(error),
-        })?;
-        Ok(Self(Mutex::new(Some(shell))))
+        Ok(Self(Mutex::new(Some(opened.map_err(failed)?))))
     }
 
     /// When the link opened, nanoseconds of the monotonic clock.
@@ -92,7 +88,7 @@ impl Shell {
         let wall = Duration::from_nanos(run.duration_ns);
         let dict = tables(py, run.result, wall)?;
         dict.set_item("certificate", describe(py, run.certificate)?)?;
-        dict.set_item("algorithms", code(py, &run.code)?)?;
+        dict.set_item("algorithms", python(py, &code(&run.code))?)?;
         dict.set_item("duration_ns", run.duration_ns)?;
         let each = run.conversations.iter().map(|each| conversed(py, each));
         dict.set_item("conversations", each.collect::<PyResult<Vec<_>>>()?)?;

@@ -6,15 +6,14 @@ use std::time::{Duration, Instant};
 
 use ackclock_linux::bpf::Registered;
 use ackclock_linux::testbed::{self, Certificate, TestbedError};
-use ackclock_py_tables::{code, tables, Arrow};
+use ackclock_py_tables::{python, refuse, refuse_field, tables, Arrow};
 use ackclock_sim::batch::message;
+use ackclock_sim::describe::code;
 use ackclock_sim::record::AckTable;
 use ackclock_sim::{Control, Scenario};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::atomic::Ordering::Relaxed;
-
-use crate::{refuse, refuse_field};
 
 /// How often Python hears of the progress and may interrupt.
 const TICK: Duration = Duration::from_millis(100);
@@ -107,13 +106,10 @@ pub fn run_on_kernel<'py>(
             "the testbed broke down: {reason}; please report this with the scenario"
         ))
     })?;
-    let run = outcome.map_err(|error| match error {
-        TestbedError::Scenario(error) => refuse_field(error),
-        _ => refuse(error),
-    })?;
+    let run = outcome.map_err(failed)?;
     let dict = tables(py, run.result, started.elapsed())?;
     dict.set_item("certificate", describe(py, run.certificate)?)?;
-    dict.set_item("algorithms", code(py, &run.algorithms)?)?;
+    dict.set_item("algorithms", python(py, &code(&run.algorithms))?)?;
     if let Some(acks) = run.acks {
         let rows = Arrow::table(&AckTable::TABLE, acks.rows.into_columns());
         dict.set_item("acks", rows)?;
@@ -127,17 +123,18 @@ pub fn run_on_kernel<'py>(
     Ok(dict)
 }
 
+pub(crate) fn failed(error: TestbedError) -> PyErr {
+    match error {
+        TestbedError::Scenario(error) => refuse_field(error),
+        _ => refuse(error),
+    }
+}
+
 pub(crate) fn describe(py: Python<'_>, certificate: Certificate) -> PyResult<Bound<'_, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("valid", certificate.is_valid())?;
+    let is_valid = certificate.is_valid();
+    let dict = certificate.into_pyobject(py)?;
+    dict.set_item("valid", is_valid)?;
     dict.set_item("bound_p99_us", testbed::BOUND_P99_US)?;
     dict.set_item("bound_max_us", testbed::BOUND_MAX_US)?;
-    macro_rules! copy {
-        ($($name:ident)*) => { $(dict.set_item(stringify!($name), certificate.$name)?;)* };
-    }
-    copy!(rate_bps achieved_rate_bps min_rtt_excess_us delivered_packets lateness_p50_us
-        lateness_p99_us lateness_p999_us lateness_max_us sample_lateness_max_us
-        tun_dropped_packets lost_elsewhere_packets unaccounted_packets beyond_rate_bytes
-        copied_packets marked_packets ce_delivered_packets ce_received_packets cpu stolen load notes problems);
     Ok(dict)
 }

@@ -2,14 +2,27 @@
 
 use std::time::Duration;
 
-use ackclock_host::{Algorithm, Configured, Param};
-use ackclock_sim::scenario::Algorithms;
-use ackclock_sim::RunResult;
+use ackclock_sim::{RunResult, ScenarioError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde_json::Value;
 
 mod arrow;
+
 pub use arrow::{Arrow, Frame};
+
+pyo3::import_exception!(ackclock.base.errors, AckclockError);
+pyo3::import_exception!(ackclock.base.errors, FieldError);
+
+/// An error, in words for the user.
+pub fn refuse(error: impl ToString) -> PyErr {
+    AckclockError::new_err(error.to_string())
+}
+
+/// Field, value and fix each for itself: Python tells them in the words of the scenario's file.
+pub fn refuse_field(error: ScenarioError) -> PyErr {
+    FieldError::new_err((error.field, error.value, error.fix))
+}
 
 /// What `rows` makes of a result, with what the whole run comes to.
 pub fn tables(py: Python<'_>, result: RunResult, wall: Duration) -> PyResult<Bound<'_, PyDict>> {
@@ -30,43 +43,13 @@ pub fn rows(py: Python<'_>, result: RunResult) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
-/// The value of each parameter, as a user writes it.
-pub fn values<'py>(py: Python<'py>, configured: &Configured) -> PyResult<Bound<'py, PyDict>> {
-    let values = PyDict::new(py);
-    let params = configured.algorithm().params().iter();
-    for (param, (name, stored)) in params.zip(configured.values()) {
-        values.set_item(name, number(py, param, stored)?)?;
-    }
-    Ok(values)
+/// A JSON value in Python.
+pub fn python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    py.import("json")?
+        .call_method1("loads", (value.to_string(),))
 }
 
-/// What ran, by its spec in the scenario: name, source, spec, values, fingerprint.
-pub fn code<'py>(py: Python<'py>, algorithms: &Algorithms) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    for (spec, configured) in algorithms {
-        let algorithm = configured.algorithm();
-        let each = PyDict::new(py);
-        each.set_item("name", algorithm.name())?;
-        each.set_item("source", algorithm.source_path())?;
-        each.set_item("spec", configured.spec())?;
-        each.set_item("values", values(py, configured)?)?;
-        each.set_item("fingerprint", fingerprint(algorithm))?;
-        dict.set_item(spec, each)?;
-    }
-    Ok(dict)
-}
-
-/// An algorithm's fingerprint, as text.
-pub fn fingerprint(algorithm: &Algorithm) -> String {
-    format!("{:016x}", algorithm.fingerprint())
-}
-
-/// A stored value as a user writes it: 717 of 1024 is 0.7.
-pub fn number<'py>(py: Python<'py>, param: &Param, stored: u32) -> PyResult<Bound<'py, PyAny>> {
-    if param.scale == 1 {
-        let whole = param.whole(stored);
-        return Ok(whole.into_pyobject(py)?.into_any());
-    }
-    let shortest = param.display(stored).parse::<f64>()?;
-    Ok(shortest.into_pyobject(py)?.into_any())
+/// A JSON object in Python.
+pub fn dict<'py>(py: Python<'py>, object: &Value) -> PyResult<Bound<'py, PyDict>> {
+    Ok(python(py, object)?.cast_into()?)
 }

@@ -6,30 +6,20 @@ mod prepared;
 mod run;
 mod scenario;
 
-use ackclock_host::{Algorithm, Configured, KernelModule};
+use ackclock_host::Algorithm;
 use ackclock_net::impair::LossChanges;
 use ackclock_net::rng::{Draw, Owner, Stream};
-use ackclock_py_tables::{fingerprint, number, values};
+use ackclock_py_tables::{dict, refuse};
+use ackclock_sim::describe;
 use ackclock_sim::record::{self, AckTable, Kind, PacketTable, Table};
 use ackclock_sim::scenario::{Connections, Scenario};
 use ackclock_sim::topology::Topology;
-use ackclock_sim::{RunResult, ScenarioError};
+use ackclock_sim::RunResult;
 use prepared::Snapshot;
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyDict, PyList, PyString};
+use pyo3::types::{PyDict, PyString};
 
-pyo3::import_exception!(ackclock.base.errors, AckclockError);
 pyo3::import_exception!(ackclock.base.errors, AlgorithmError);
-pyo3::import_exception!(ackclock.base.errors, FieldError);
-
-fn refuse(error: impl ToString) -> PyErr {
-    AckclockError::new_err(error.to_string())
-}
-
-/// Field, value and fix each for itself: Python tells them in the words of the scenario's file.
-fn refuse_field(error: ScenarioError) -> PyErr {
-    FieldError::new_err((error.field, error.value, error.fix))
-}
 
 /// Version of the engine and a hash of its sources; a part of every result's key.
 #[pyfunction]
@@ -41,9 +31,8 @@ fn engine_version() -> &'static str {
 /// params, presets.
 #[pyfunction]
 fn algorithms(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    Algorithm::all()
-        .iter()
-        .map(|algorithm| describe(py, algorithm))
+    let all = Algorithm::all().iter();
+    all.map(|each| dict(py, &describe::algorithm(each)))
         .collect()
 }
 
@@ -54,55 +43,6 @@ fn algorithms(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 #[pyfunction]
 fn configure<'py>(py: Python<'py>, spec: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyDict>> {
     Snapshot::default().configure(py, spec, false)
-}
-
-fn describe_configured<'py>(
-    py: Python<'py>,
-    configured: &Configured,
-) -> PyResult<Bound<'py, PyDict>> {
-    let dict = describe(py, configured.algorithm())?;
-    dict.set_item("values", values(py, configured)?)?;
-    dict.set_item("spec", configured.spec())?;
-    Ok(dict)
-}
-
-/// What `configure` tells of an algorithm that the kernel itself has.
-fn the_kernels_own<'py>(py: Python<'py>, spec: &str, name: &str) -> PyResult<Bound<'py, PyDict>> {
-    undeclared(py, spec, name, "the running kernel's own")
-}
-
-/// What `configure` tells of a file that only Linux runs.
-fn describe_module<'py>(
-    py: Python<'py>,
-    spec: &str,
-    module: &KernelModule,
-) -> PyResult<Bound<'py, PyDict>> {
-    let dict = undeclared(py, spec, &module.name(), "a file in the kernel's form")?;
-    dict.set_item("source", &module.file)?;
-    dict.set_item("fingerprint", format!("{:016x}", module.fingerprint))?;
-    dict.set_item("values", module.settings.clone().into_py_dict(py)?)?;
-    Ok(dict)
-}
-
-/// Of an algorithm whose declarations are not known here.
-fn undeclared<'py>(
-    py: Python<'py>,
-    spec: &str,
-    name: &str,
-    summary: &str,
-) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("name", name)?;
-    dict.set_item("summary", summary)?;
-    dict.set_item("source", "")?;
-    dict.set_item("head", "")?;
-    dict.set_item("fingerprint", "")?;
-    dict.set_item("params", PyList::empty(py))?;
-    for empty in ["presets", "preset_settings", "values"] {
-        dict.set_item(empty, PyDict::new(py))?;
-    }
-    dict.set_item("spec", spec)?;
-    Ok(dict)
 }
 
 type Column = (
@@ -189,34 +129,6 @@ fn loss_changes(json: &str) -> PyResult<Vec<Vec<(u64, u64)>>> {
         changes.take_while(before).collect()
     });
     Ok(changes.collect())
-}
-
-fn describe<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("name", algorithm.name())?;
-    dict.set_item("summary", algorithm.summary())?;
-    dict.set_item("source", algorithm.source_path())?;
-    dict.set_item("head", algorithm.head())?;
-    dict.set_item("fingerprint", fingerprint(algorithm))?;
-    let mut params = Vec::new();
-    for param in algorithm.params() {
-        let each = PyDict::new(py);
-        each.set_item("name", &param.name)?;
-        each.set_item("default", number(py, param, param.default)?)?;
-        each.set_item("min", number(py, param, param.min)?)?;
-        each.set_item("max", number(py, param, param.max)?)?;
-        each.set_item("doc", &param.doc)?;
-        params.push(each);
-    }
-    dict.set_item("params", params)?;
-    let (presets, settings) = (PyDict::new(py), PyDict::new(py));
-    for preset in algorithm.presets() {
-        presets.set_item(&preset.name, &preset.doc)?;
-        settings.set_item(&preset.name, algorithm.settings(preset))?;
-    }
-    dict.set_item("presets", presets)?;
-    dict.set_item("preset_settings", settings)?;
-    Ok(dict)
 }
 
 /// The files of examples/: path below it, text.

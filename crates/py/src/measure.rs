@@ -6,16 +6,14 @@ use std::collections::BTreeMap;
 use ackclock_measure::{
     self as measure, Delivered, Link, Means, Number, Run, Seen, Setup, Summary,
 };
-use ackclock_py_tables::Frame;
+use ackclock_py_tables::{refuse, Frame};
 use measure::Table;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use crate::AckclockError;
-
 fn setup(result: &Bound<'_, PyAny>) -> PyResult<Setup> {
     let setup: PyResult<_> = result.getattr("resolved")?.extract();
-    setup.map_err(|error| AckclockError::new_err(format!("its scenario is none: {error}")))
+    setup.map_err(|error| refuse(format!("its scenario is none: {error}")))
 }
 
 /// These columns of a table in parts, or all columns of one that does not grow with the time.

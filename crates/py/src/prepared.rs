@@ -6,15 +6,16 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ackclock_host::{Algorithm, Source, SUPPORT};
-use ackclock_py_tables::fingerprint;
+use ackclock_host::{Algorithm, KernelModule, Source, SUPPORT};
+use ackclock_py_tables::{dict, refuse, refuse_field};
 use ackclock_resolve::Files;
+use ackclock_sim::describe::{self, fingerprint};
 use ackclock_sim::Scenario;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
+use serde_json::{json, Value};
 
 use crate::scenario::Written;
-use crate::{describe_configured, describe_module, refuse, refuse_field, the_kernels_own};
 use ackclock_sim::scenario::KERNEL;
 
 /// The files of one command: each C file is read and compiled once, and each file of a link read once.
@@ -94,16 +95,16 @@ impl Snapshot {
             refuse(format!("{name} is not text in UTF-8: rename the file"))
         })?;
         if let Some(name) = spec.strip_prefix(KERNEL) {
-            return the_kernels_own(py, spec, name);
+            return dict(py, &undeclared(spec, name, "the running kernel's own"));
         }
         // A user's file is compiled here: let Python's other threads go on.
         let error = match py.detach(|| self.code.configure(spec)) {
-            Ok(configured) => return describe_configured(py, &configured),
+            Ok(configured) => return dict(py, &describe::configured(&configured)),
             Err(error) => error,
         };
         let module = as_module.then(|| py.detach(|| self.code.kernel_module(spec)).ok());
         match module.flatten().flatten() {
-            Some(module) => describe_module(py, spec, &module),
+            Some(module) => dict(py, &of_module(spec, &module)),
             None => Err(refuse(error)),
         }
     }
@@ -202,6 +203,25 @@ impl Snapshot {
     }
 }
 
+/// What `configure` tells of an algorithm whose declarations are not known here.
+fn undeclared(spec: &str, name: &str, summary: &str) -> Value {
+    json!({
+        "name": name, "summary": summary, "source": "", "head": "", "fingerprint": "", "params": [],
+        "presets": {}, "preset_settings": {}, "values": {}, "spec": spec,
+    })
+}
+
+/// What `configure` tells of a file that only Linux runs.
+fn of_module(spec: &str, module: &KernelModule) -> Value {
+    let mut of = undeclared(spec, &module.name(), "a file in the kernel's form");
+    of["source"] = module.file.clone().into();
+    of["fingerprint"] = format!("{:016x}", module.fingerprint).into();
+    for (name, value) in &module.settings {
+        of["values"][name] = value.clone().into();
+    }
+    of
+}
+
 /// A file and its text.
 type File = (PathBuf, Vec<u8>);
 
@@ -240,6 +260,6 @@ impl Prepared {
     /// The code that runs: spec in the scenario → name, source, spec, values, fingerprint.
     #[getter]
     fn algorithms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        ackclock_py_tables::code(py, self.prepared.algorithms())
+        dict(py, &describe::code(self.prepared.algorithms()))
     }
 }

@@ -9,15 +9,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ackclock_host::{give_back_memory, ThreadClock};
-use ackclock_py_tables::{rows, tables, Arrow};
+use ackclock_py_tables::{refuse, rows, tables, Arrow};
 use ackclock_sim::batch::{Answer, Batch};
-use ackclock_sim::capture::{Capture, Interfaces};
+use ackclock_sim::capture::{Capture, Side};
 use ackclock_sim::record::PacketTable;
 use ackclock_sim::{run_with, Control, Options, RunError, RunResult, STALL_LIMIT};
 use pyo3::prelude::*;
 
 use crate::prepared::Prepared;
-use crate::{refuse, AlgorithmError};
+use crate::AlgorithmError;
 
 /// How often Python hears of the progress and may interrupt.
 const TICK: Duration = Duration::from_millis(100);
@@ -89,7 +89,7 @@ pub fn run_many(
             .map_or(None, |mut packets| packets.take());
         let capture = packets.as_mut().map(|packets| {
             let scenario = job.prepared.scenario();
-            Capture::new(&mut packets.file, scenario, packets.at, packets.snaplen)
+            Capture::new(&mut packets.file, scenario, packets.only, packets.snaplen)
         });
         let options = Options {
             on_rows,
@@ -173,7 +173,7 @@ struct Job {
 /// Where the packets of a run go.
 struct Packets {
     file: BufWriter<File>,
-    at: Interfaces,
+    only: Option<Side>,
     snaplen: u32,
 }
 
@@ -181,14 +181,14 @@ impl Packets {
     fn to(path: &PathBuf, at: &str, snaplen: u32) -> PyResult<Self> {
         let file = File::create(path)
             .map_err(|error| refuse(format!("the packets cannot be written: {error}")))?;
-        let at = match at {
-            "sender" => Interfaces::Sender,
-            "receiver" => Interfaces::Receiver,
-            _ => Interfaces::Both,
+        let only = match at {
+            "sender" => Some(Side::Sender),
+            "receiver" => Some(Side::Receiver),
+            _ => None,
         };
         Ok(Self {
             file: BufWriter::with_capacity(1 << 18, file),
-            at,
+            only,
             snaplen,
         })
     }

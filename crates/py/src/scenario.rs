@@ -1,5 +1,6 @@
 //! Scenarios as people write them: `ackclock-resolve` for Python.
 
+use ackclock_py_tables::{dict, refuse, refuse_field};
 use ackclock_resolve::{self as resolve, units, Kind, Of};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -7,7 +8,6 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, P
 use serde_json::{Map, Number, Value};
 
 use crate::prepared::Snapshot;
-use crate::{refuse, refuse_field};
 use ackclock_sim::scenario::{able, Scenario};
 
 /// A scenario whose keys are allowed and fit together. It does not change.
@@ -26,7 +26,7 @@ impl Written {
     /// What is given, with one name and one form for each key.
     #[getter]
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        of_map(py, &self.0.written())
+        dict(py, &self.0.written().into())
     }
 
     /// The canonical JSON that the simulator reads: integers in ns and bytes, no defaults.
@@ -53,7 +53,7 @@ pub fn table<'py>(
     fields: &Bound<'py, PyMapping>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let given = resolve::table(of, of_mapping(fields)?).map_err(refuse)?;
-    of_map(py, &given)
+    dict(py, &given.into())
 }
 
 /// The fields in the text of a scenario file.
@@ -61,7 +61,7 @@ pub fn table<'py>(
 /// Raises AckclockError if it is no TOML.
 #[pyfunction]
 pub fn read_toml<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>> {
-    of_map(py, &resolve::read(text).map_err(refuse)?)
+    dict(py, &resolve::read(text).map_err(refuse)?.into())
 }
 
 /// The keys of each table, JSON: name, meaning, default, and what they take.
@@ -219,33 +219,4 @@ fn value_of(any: &Bound<'_, PyAny>) -> PyResult<Value> {
         Ok(number) => value_of(&number), // of NumPy
         Err(_) => Ok(text(any)?.into()),
     }
-}
-
-fn of_map<'py>(py: Python<'py>, map: &Map<String, Value>) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    for (key, value) in map {
-        dict.set_item(key, python(py, value)?)?;
-    }
-    Ok(dict)
-}
-
-fn python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
-    Ok(match value {
-        Value::Null => py.None().into_bound(py),
-        Value::Bool(value) => PyBool::new(py, *value).to_owned().into_any(),
-        Value::String(value) => PyString::new(py, value).into_any(),
-        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
-            (Some(number), _) => number.into_pyobject(py)?.into_any(),
-            (_, Some(number)) => number.into_pyobject(py)?.into_any(),
-            _ => PyFloat::new(py, number.as_f64().unwrap_or(f64::NAN)).into_any(),
-        },
-        Value::Array(each) => {
-            let each: Vec<_> = each
-                .iter()
-                .map(|each| python(py, each))
-                .collect::<Result<_, _>>()?;
-            PyList::new(py, each)?.into_any()
-        }
-        Value::Object(map) => of_map(py, map)?.into_any(),
-    })
 }

@@ -213,7 +213,10 @@ impl Guest for Quic {
     fn receive(&mut self, end: End, now_ns: u64, datagram: Datagram) {
         let now = self.clock.at(now_ns);
         let data = BytesMut::from(&datagram.bytes[..]);
-        let (from, ecn) = (address(other(end)), theirs(datagram.ecn));
+        let (from, ecn) = (
+            address(other(end)),
+            EcnCodepoint::from_bits(datagram.ecn as u8),
+        );
         let host = &mut self.hosts[end as usize];
         host.text.clear();
         match super::handle(&mut host.endpoint, now, from, ecn, data, &mut host.text) {
@@ -532,19 +535,5 @@ impl ConnectionIdGenerator for Ids {
 }
 
 fn ours(ecn: Option<EcnCodepoint>) -> Ecn {
-    match ecn {
-        None => Ecn::NotEct,
-        Some(EcnCodepoint::Ect0) => Ecn::Ect0,
-        Some(EcnCodepoint::Ect1) => Ecn::Ect1,
-        Some(EcnCodepoint::Ce) => Ecn::Ce,
-    }
-}
-
-fn theirs(ecn: Ecn) -> Option<EcnCodepoint> {
-    match ecn {
-        Ecn::NotEct => None,
-        Ecn::Ect0 => Some(EcnCodepoint::Ect0),
-        Ecn::Ect1 => Some(EcnCodepoint::Ect1),
-        Ecn::Ce => Some(EcnCodepoint::Ce),
-    }
+    ecn.map_or(Ecn::NotEct, |ecn| Ecn::from_bits(ecn as u8))
 }

@@ -5,6 +5,7 @@
 //! of the clock, so a packet may be told before its time; the file is in order of time.
 
 mod frame;
+pub mod pcapng;
 
 use crate::scenario::{EcnMode, Scenario, STAMPS_BYTES};
 use crate::tcp::{Ack, Transmit};
@@ -26,34 +27,20 @@ const MOST_SHIFT: u8 = 14;
 /// ACE of a connection without marks (RFC 9768, 3.2.1: r.cep starts at 5).
 const FIRST_ACE: u32 = 5;
 
+/// Link type "Ethernet" (LINKTYPE_ETHERNET).
+const ETHERNET: u16 = 1;
+const INTERFACES: [(&str, &str); 2] = [
+    ("sender", "of the hosts that send data"),
+    ("receiver", "of the hosts that acknowledge it"),
+];
+
 /// The interfaces, numbered as in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Side {
+pub enum Side {
     /// Of the host that sends data.
     Sender,
     /// Of the host that acknowledges it.
     Receiver,
-}
-
-/// Which interfaces a file shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Interfaces {
-    /// Only the senders'.
-    Sender,
-    /// Only the receivers'.
-    Receiver,
-    /// Both.
-    Both,
-}
-
-impl Interfaces {
-    fn show(self, at: Side) -> bool {
-        match self {
-            Self::Sender => at == Side::Sender,
-            Self::Receiver => at == Side::Receiver,
-            Self::Both => true,
-        }
-    }
 }
 
 /// A data packet.
@@ -119,7 +106,7 @@ type Waiting = Reverse<(u64, u64, Vec<u8>)>;
 /// Writes what the interfaces see.
 pub struct Capture<'a> {
     out: &'a mut dyn Write,
-    interfaces: Interfaces,
+    only: Option<Side>,
     snaplen: u32,
     ends: Vec<Ends>,
     waiting: BinaryHeap<Waiting>,
@@ -128,11 +115,12 @@ pub struct Capture<'a> {
 }
 
 impl<'a> Capture<'a> {
-    /// A capture of the runs' packets to `out`; `snaplen` bytes of each packet are kept.
+    /// A capture of the runs' packets to `out`, at both interfaces or `only` one; `snaplen` bytes of
+    /// each packet are kept.
     pub fn new(
         out: &'a mut dyn Write,
         scenario: &Scenario,
-        interfaces: Interfaces,
+        only: Option<Side>,
         snaplen: u32,
     ) -> Self {
         let flows = scenario.flows.iter().zip(1..).map(|flow| (flow, false));
@@ -159,14 +147,14 @@ impl<'a> Capture<'a> {
         });
         let mut capture = Self {
             out,
-            interfaces,
+            only,
             snaplen: snaplen.clamp(LEAST_SNAPLEN, MOST_SNAPLEN),
             ends: ends.collect(),
             waiting: BinaryHeap::new(),
             told: 0,
             error: None,
         };
-        let head = frame::head(capture.snaplen);
+        let head = pcapng::head(ETHERNET, &INTERFACES, capture.snaplen);
         capture.write(&head);
         capture
     }
@@ -428,9 +416,12 @@ impl<'a> Capture<'a> {
 
     /// Keeps a packet until its time.
     fn see(&mut self, at_ns: u64, at: Side, frame: &Frame) {
-        if self.interfaces.show(at) {
+        if self.only.is_none_or(|only| only == at) {
             let outbound = frame.is_forth() == (at == Side::Sender);
-            let block = frame.block(at as u32, at_ns, outbound, self.snaplen);
+            let (bytes, whole) = frame.bytes();
+            let mut block = Vec::new();
+            let place = (at as u32, at_ns, outbound);
+            pcapng::packet(&mut block, place, &bytes, whole, self.snaplen);
             self.waiting.push(Reverse((at_ns, self.told, block)));
             self.told += 1;
         }

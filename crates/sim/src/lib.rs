@@ -7,6 +7,7 @@ pub mod capture;
 mod census;
 pub mod common_interval;
 mod control;
+pub mod describe;
 pub mod engine;
 mod error;
 mod flow;

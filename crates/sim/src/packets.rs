@@ -43,16 +43,6 @@ impl PacketRow {
         Self {
             time_ns,
             flow,
-            kind: PacketKind::Data,
-            from_bytes: 0,
-            to_bytes: 0,
-            ack_bytes: 0,
-            sack_1_from_bytes: 0,
-            sack_1_to_bytes: 0,
-            sack_2_from_bytes: 0,
-            sack_2_to_bytes: 0,
-            sack_3_from_bytes: 0,
-            sack_3_to_bytes: 0,
             una_bytes: bytes.below(seen.una),
             nxt_bytes: bytes.below(seen.nxt),
             cwnd_packets: seen.cwnd_packets,
@@ -63,6 +53,7 @@ impl PacketRow {
             timer,
             timer_us,
             state: State(sender.state() as u8),
+            ..Self::default()
         }
     }
 

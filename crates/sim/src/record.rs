@@ -136,27 +136,6 @@ impl Cell for u64 {
     }
 }
 
-impl Cell for EventKind {
-    const KIND: Kind = Kind::Name(&Self::NAMES);
-    fn values(column: Vec<Self>) -> Values {
-        Values::Name(column.into_iter().map(|kind| kind as u8).collect())
-    }
-}
-
-impl Cell for PacketKind {
-    const KIND: Kind = Kind::Name(&Self::NAMES);
-    fn values(column: Vec<Self>) -> Values {
-        Values::Name(column.into_iter().map(|kind| kind as u8).collect())
-    }
-}
-
-impl Cell for TimerKind {
-    const KIND: Kind = Kind::Name(&Self::NAMES);
-    fn values(column: Vec<Self>) -> Values {
-        Values::Name(column.into_iter().map(|kind| kind as u8).collect())
-    }
-}
-
 impl Cell for State {
     const KIND: Kind = Kind::Name(&Self::NAMES);
     fn values(column: Vec<Self>) -> Values {
@@ -178,7 +157,7 @@ macro_rules! table {
         pub struct $table { $($(#[doc = $cdoc])* pub $name: Vec<$type>,)* }
 
         #[doc = concat!("One row of [`", stringify!($table), "`].")]
-        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
         pub struct $row { $($(#[doc = $cdoc])* pub $name: $type,)* }
 
         impl $table {
@@ -482,79 +461,78 @@ table! {
     }
 }
 
-/// Kinds of rows in [`PacketTable`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PacketKind {
-    /// Data leaves.
-    #[default]
-    Data,
-    /// An ACK arrives.
-    Ack,
+/// Declares what a column names: each kind with its name. The first is the default.
+macro_rules! names {
+    (
+        $(#[doc = $doc:literal])*
+        $kind:ident { $(#[doc = $of_first:literal])* $first:ident = $named:literal, $($(#[doc = $of:literal])* $each:ident = $name:literal,)* }
+    ) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub enum $kind { $(#[doc = $of_first])* #[default] $first, $($(#[doc = $of])* $each,)* }
+
+        impl $kind {
+            const NAMES: &'static [&'static str] = &[$named, $($name,)*];
+        }
+
+        impl Cell for $kind {
+            const KIND: Kind = Kind::Name(Self::NAMES);
+            fn values(column: Vec<Self>) -> Values {
+                Values::Name(column.into_iter().map(|kind| kind as u8).collect())
+            }
+        }
+    };
 }
 
-impl PacketKind {
-    const NAMES: [&str; Self::Ack as usize + 1] = ["data", "ack"];
+names! {
+    /// Kinds of rows in [`PacketTable`].
+    PacketKind {
+        /// Data leaves.
+        Data = "data",
+        /// An ACK arrives.
+        Ack = "ack",
+    }
 }
 
-/// The timer that a sender has armed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TimerKind {
-    /// None.
-    #[default]
-    None,
-    /// The retransmission timeout.
-    Retransmission,
-    /// Of a tail loss probe.
-    LossProbe,
-    /// The reordering timer of RACK.
-    Reordering,
-    /// Of a probe of a closed window.
-    WindowProbe,
+names! {
+    /// The timer that a sender has armed.
+    TimerKind {
+        /// None.
+        None = "none",
+        /// The retransmission timeout.
+        Retransmission = "retransmission",
+        /// Of a tail loss probe.
+        LossProbe = "loss_probe",
+        /// The reordering timer of RACK.
+        Reordering = "reordering",
+        /// Of a probe of a closed window.
+        WindowProbe = "window_probe",
+    }
 }
 
-impl TimerKind {
-    const NAMES: [&str; Self::WindowProbe as usize + 1] = [
-        "none",
-        "retransmission",
-        "loss_probe",
-        "reordering",
-        "window_probe",
-    ];
-}
-
-/// Kinds of rows in [`EventTable`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EventKind {
-    /// The connection was established and may send data.
-    Established,
-    /// Slow start ended without a loss (HyStart).
-    SlowStartExit,
-    /// Fast recovery began.
-    Recovery,
-    /// Fast recovery, CWR or Loss ended.
-    Recovered,
-    /// The retransmission timer fired.
-    Timeout,
-    /// A reduction was found to be spurious, and was undone.
-    Undo,
-    /// The last byte of a finite flow was acknowledged.
-    Completed,
-    /// The sender reduces its window because the path has marked packets (ECN).
-    Cwr,
+names! {
+    /// Kinds of rows in [`EventTable`].
+    EventKind {
+        /// The connection was established and may send data.
+        Established = "established",
+        /// Slow start ended without a loss (HyStart).
+        SlowStartExit = "slow_start_exit",
+        /// Fast recovery began.
+        Recovery = "recovery",
+        /// Fast recovery, CWR or Loss ended.
+        Recovered = "recovered",
+        /// The retransmission timer fired.
+        Timeout = "timeout",
+        /// A reduction was found to be spurious, and was undone.
+        Undo = "undo",
+        /// The last byte of a finite flow was acknowledged.
+        Completed = "completed",
+        /// The sender reduces its window because the path has marked packets (ECN).
+        Cwr = "cwr",
+    }
 }
 
 impl EventKind {
-    const NAMES: [&str; 8] = [
-        "established",
-        "slow_start_exit",
-        "recovery",
-        "recovered",
-        "timeout",
-        "undo",
-        "completed",
-        "cwr",
-    ];
-
     /// The name of the event in the tables.
     pub const fn name(self) -> &'static str {
         Self::NAMES[self as usize]
@@ -585,7 +563,7 @@ impl EventCounts {
 }
 
 /// A sender's congestion state, as Linux numbers it (`tcp_ca_state`).
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct State(pub u8);
 
 impl std::fmt::Debug for State {

@@ -52,14 +52,7 @@ impl Session {
             ssthresh: (session.flow.initial_ssthresh_packets).unwrap_or(TCP_INFINITE_SSTHRESH),
             over: SessionRow {
                 session: number,
-                transfers: 0,
-                delivered_bytes: 0,
-                common_bytes: 0,
-                sent_packets: 0,
-                retransmitted_packets: 0,
-                dropped_packets: 0,
-                recoveries: 0,
-                timeouts: 0,
+                ..SessionRow::default()
             },
         }
     }

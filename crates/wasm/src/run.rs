@@ -13,7 +13,7 @@ use ackclock_sim::{run_with, Control, Options, Prepared, RunError, RunResult, Sc
 use serde_json::{json, Map, Value};
 
 use crate::measured::{measured, tables, Rows, SoFar, Tables};
-use crate::{describe, page};
+use crate::page;
 
 /// Rows of one run.
 const MOST_ROWS: usize = 8_000_000;
@@ -219,7 +219,7 @@ fn told(prepared: &Prepared, scenario: &Scenario, flow: &Flow) -> Value {
     json!({
         "spec": flow.algorithm,
         "name": configured.algorithm().name(),
-        "values": describe::values(configured),
+        "values": ackclock_sim::describe::values(configured),
         "direction": flow.direction,
         "rtt_ns": flow.rtt_ns,
         "mss_bytes": scenario.mss_of(flow),

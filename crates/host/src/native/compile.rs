@@ -13,7 +13,9 @@ use std::{fs, io};
 
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolFlags, SymbolKind};
 
-use crate::algorithm::{fingerprint, Reads, CHECKED, CHECKED_TEXT, GIVEN, KERNEL_SUPPORT, SUPPORT};
+use crate::algorithm::{
+    fingerprint, Origin, Reads, CHECKED, CHECKED_TEXT, GIVEN, KERNEL_SUPPORT, SUPPORT,
+};
 use crate::checked::Checked;
 use crate::compiler::{self, Compiler};
 use crate::kernel_form::FIRST_HZ;
@@ -87,19 +89,17 @@ impl<'a> Job<'a> {
             .extension()
             .is_some_and(|extension| extension == "c");
         if metadata.is_dir() {
-            return Err(AlgorithmError::Directory { path: self.name() });
+            return Err(self.refuse("is a directory; give a C source file, NAME.c"));
         }
         if !is_c || !metadata.is_file() {
-            return Err(AlgorithmError::NotC { path: self.name() });
+            return Err(self.refuse("is not a C source file (expected NAME.c)"));
         }
         // Absolute, so that its first letter means nothing to a compiler.
         let path = std::path::absolute(self.at).map_err(|error| self.unreadable(&error))?;
         let source = source::read(&path).map_err(|error| self.unreadable(&error))?;
         if source.text.contains(&0) {
-            return Err(AlgorithmError::Unreadable {
-                path: self.name(),
-                reason: "it contains zero bytes: it is not text, or not in UTF-8".into(),
-            });
+            let reason = "it contains zero bytes: it is not text, or not in UTF-8";
+            return Err(AlgorithmError::unreadable(&self.name(), reason));
         }
         Ok(source)
     }
@@ -147,10 +147,7 @@ impl<'a> Job<'a> {
         self.check(&fs::read(&object).map_err(|error| self.cannot(&error))?)?;
         if let Some(checker) = compiler.checker() {
             let checked = self.checked(checker, &scratch, &preprocessed, &object, &[]);
-            checked.map_err(|refused| match refused {
-                AlgorithmError::DoesNotCompile { .. } => explained(checker, refused),
-                other => other,
-            })?;
+            checked.map_err(|refused| explained(checker, refused))?;
             self.check(&fs::read(&object).map_err(|error| self.cannot(&error))?)?;
         }
         self.link(&compiler, &scratch, &[object], &library)?;
@@ -158,11 +155,9 @@ impl<'a> Job<'a> {
         let included = snapshot.included();
         let mut sources = vec![source];
         for path in &included {
+            let read = source::read(path);
             sources.push(
-                source::read(path).map_err(|error| AlgorithmError::Unreadable {
-                    path: shown(path),
-                    reason: error.to_string(),
-                })?,
+                read.map_err(|error| AlgorithmError::unreadable(&shown(path), &error.to_string()))?,
             );
         }
         // The headers were read after the preprocessor did. If it still finds what it found then,
@@ -180,7 +175,7 @@ impl<'a> Job<'a> {
 
         let library = Loaded::open(&library, &self.name(), MODULE);
         let library = library.map_err(|error| self.cannot(&*error))?;
-        let not_one = || AlgorithmError::NotAnAlgorithm { path: self.name() };
+        let not_one = || AlgorithmError::not_an_algorithm(&self.name());
         let module = library.module().ok_or_else(not_one)?;
         if let Some(checked) = Checked::in_library(&library) {
             // SAFETY: it looks only where the file lies.
@@ -188,13 +183,15 @@ impl<'a> Job<'a> {
                 return Err(not_one());
             }
         }
-        // SAFETY: CC_ALGORITHM gives the symbol this type; `from_module` takes over
-        // the library, so the pointer stays good.
-        let algorithm = unsafe {
-            let (name, library) = (self.name(), Some(library));
-            Algorithm::from_module(module, &name, sources, fingerprint, reads, library)?
+        // SAFETY: CC_ALGORITHM gives the symbol this type, and `library` is still loaded.
+        let declared = unsafe { module::read(module) };
+        let origin = Origin {
+            path: self.name(),
+            sources,
+            fingerprint,
+            reads,
         };
-        Ok((algorithm, is_current))
+        Ok((Algorithm::new(declared, origin, Some(library))?, is_current))
     }
 
     /// Is it in the kernel's form, whether or not a host can run it?
@@ -229,8 +226,8 @@ impl<'a> Job<'a> {
             let (Unseen::Assembly((file, line)) | Unseen::Indirect((file, line))) = &unseen;
             let (path, line) = (self.shown(Path::new(file)), *line);
             return Err(match unseen {
-                Unseen::Assembly(_) => AlgorithmError::InlineAssembly { path, line },
-                Unseen::Indirect(_) => AlgorithmError::IndirectCall { path, line },
+                Unseen::Assembly(_) => AlgorithmError::inline_assembly(&path, line),
+                Unseen::Indirect(_) => AlgorithmError::indirect_call(&path, line),
             });
         }
         let text = translated::prepared(&text, &call::ranges());
@@ -286,15 +283,14 @@ impl<'a> Job<'a> {
         });
         let assembly = snapshot.assembly().filter(|_| outside.is_none());
         if let Some((file, line)) = assembly {
-            let path = self.shown(&file);
-            return Err(AlgorithmError::InlineAssembly { path, line });
+            return Err(AlgorithmError::inline_assembly(&self.shown(&file), line));
         }
         if !is_checked {
             return Ok(());
         }
         match outside.or_else(|| allowed::first_refused(snapshot)) {
             None => Ok(()),
-            Some((word, file, line)) => Err(allowed::error(word, self.shown(&file), line)),
+            Some((word, file, line)) => Err(allowed::error(&word, &self.shown(&file), line)),
         }
     }
 
@@ -309,9 +305,9 @@ impl<'a> Job<'a> {
     }
 
     pub(crate) fn find_compiler(&self) -> Result<Compiler, AlgorithmError> {
-        Compiler::find().map_err(|tried| AlgorithmError::NoCompiler {
-            path: self.name(),
-            tried,
+        Compiler::find().map_err(|tried| {
+            let path = self.name();
+            AlgorithmError(format!("cannot compile {path}: no C compiler was found (tried {tried}); install one, such as Debian's package gcc, or name one in CC"))
         })
     }
 
@@ -405,10 +401,7 @@ impl<'a> Job<'a> {
             None
         };
         if let Some(errors) = limit {
-            return AlgorithmError::DoesNotCompile {
-                path: self.name(),
-                errors,
-            };
+            return AlgorithmError::does_not_compile(&self.name(), &errors);
         }
         // gcc's words, for x86 and for Arm, where -mgeneral-regs-only leaves no register.
         let float = ["with SSE disabled", "use of floating-point"];
@@ -417,10 +410,7 @@ impl<'a> Job<'a> {
         if let Some(line) = written.lines().find(complaint) {
             let error = messages::errors(line, &self.name(), ours);
             let place = error.split(": ").next().unwrap_or_default();
-            return AlgorithmError::FloatingPoint {
-                path: self.name(),
-                place: format!(" ({place})"),
-            };
+            return AlgorithmError::floating_point(&self.name(), place);
         }
         let mut errors = messages::errors(&written, &self.name(), ours);
         if errors.is_empty() {
@@ -437,26 +427,18 @@ impl<'a> Job<'a> {
         if unknown.iter().any(|words| errors.contains(words)) {
             errors += "\nalgorithms/include/tcp_cc_types.h lists the fields and the hooks that a host serves";
         }
-        AlgorithmError::DoesNotCompile {
-            path: self.name(),
-            errors,
-        }
+        AlgorithmError::does_not_compile(&self.name(), &errors)
     }
 
     /// Refuses in the object what the kernel would refuse in the program.
     fn check(&self, object: &[u8]) -> Result<(), AlgorithmError> {
         let (unknown, variables) = self.look_at(object)?;
         if let Some(variables) = variables {
-            return Err(AlgorithmError::MutableGlobals {
-                path: self.name(),
-                variables,
-            });
+            return Err(AlgorithmError::mutable_globals(&self.name(), &variables));
         }
         if !unknown.is_empty() {
-            return Err(AlgorithmError::UnknownFunction {
-                path: self.name(),
-                functions: unknown.join(", "),
-            });
+            let functions = unknown.join(", ");
+            return Err(AlgorithmError::unknown_function(&self.name(), &functions));
         }
         Ok(())
     }
@@ -485,7 +467,7 @@ impl<'a> Job<'a> {
                 if st_info.st_type() == object::elf::STT_GNU_IFUNC)
         });
         if runs || resolves {
-            return Err(AlgorithmError::Constructor { path: self.name() });
+            return Err(AlgorithmError::constructor(&self.name()));
         }
         let mut unknown: Vec<String> = Vec::new();
         let mut variables: Vec<String> = Vec::new();
@@ -495,10 +477,7 @@ impl<'a> Job<'a> {
             let is_reserved = RESERVED.contains(&name.as_str()) || allowed::is_check(&name);
             if is_reserved && symbol.is_global() && !symbol.is_undefined() {
                 let errors = messages::taken(&name);
-                return Err(AlgorithmError::DoesNotCompile {
-                    path: self.name(),
-                    errors,
-                });
+                return Err(AlgorithmError::does_not_compile(&self.name(), &errors));
             }
             if symbol.is_undefined() && !name.is_empty() && !is_given {
                 unknown.push(name);
@@ -512,10 +491,8 @@ impl<'a> Job<'a> {
             }
         }
         if let Some(name) = unknown.iter().find(|name| is_soft_float(name)) {
-            return Err(AlgorithmError::FloatingPoint {
-                path: self.name(),
-                place: format!(" (it needs {name})"),
-            });
+            let place = format!("it needs {name}");
+            return Err(AlgorithmError::floating_point(&self.name(), &place));
         }
         let has_variables = !variables.is_empty()
             || object
@@ -542,10 +519,12 @@ impl<'a> Job<'a> {
             io::ErrorKind::PermissionDenied => "you may not read it".into(),
             _ => error.to_string(),
         };
-        AlgorithmError::Unreadable {
-            path: self.name(),
-            reason,
-        }
+        AlgorithmError::unreadable(&self.name(), &reason)
+    }
+
+    /// What is wrong with the file.
+    pub(crate) fn refuse(&self, problem: &str) -> AlgorithmError {
+        AlgorithmError(format!("{} {problem}", self.name()))
     }
 
     /// What the user calls the file.
@@ -554,10 +533,7 @@ impl<'a> Job<'a> {
     }
 
     pub(crate) fn cannot(&self, error: &dyn std::error::Error) -> AlgorithmError {
-        AlgorithmError::CannotLoad {
-            path: self.name(),
-            reason: error.to_string(),
-        }
+        AlgorithmError::cannot_load(&self.name(), error)
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::algorithm::{fingerprint, Reads, CHECKED_TEXT, KERNEL_SUPPORT};
+use crate::algorithm::{fingerprint, Origin, Reads, CHECKED_TEXT, KERNEL_SUPPORT};
 use crate::compile::{Job, Name};
 use crate::compiler::Compiler;
 use crate::kernel_form::{KernelFile, FIRST_HZ};
@@ -182,12 +182,9 @@ impl Job<'_> {
         if more > 0 {
             names += &format!(" and {more} more");
         }
-        AlgorithmError::Unserved {
-            path: self.name(),
-            nobody,
-            instead,
-            names,
-        }
+        self.refuse(&format!(
+            "uses what {nobody}: {names}; {instead}leave it out of the file, or out with #ifdef"
+        ))
     }
 
     /// The object of one text, or what the compiler says.
@@ -290,15 +287,13 @@ impl Job<'_> {
         let path = self.path().to_owned();
         let has_two_arguments = texts.has_two_arguments;
         let compile = move |hz, is_whole| Job::for_file(&path).kernel_library(&texts, hz, is_whole);
-        let (name, compile) = (self.name(), Box::new(compile));
-        let file = KernelFile::new(
-            name,
-            compile,
-            has_two_arguments,
+        let origin = Origin {
+            path: self.name(),
             sources,
             fingerprint,
             reads,
-        );
+        };
+        let file = KernelFile::new(origin, Box::new(compile), has_two_arguments);
         // The headers were read after the preprocessor did: with some, the next look compiles anew.
         Ok((file.algorithm()?, included.is_empty()))
     }

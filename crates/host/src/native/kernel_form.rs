@@ -12,17 +12,15 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
-use crate::algorithm::{name_of, KernelForm, OfKernelForm, Reads};
+use crate::algorithm::{name_of, KernelForm, Origin};
 use crate::checked::Checked;
 use crate::library::Loaded;
-use crate::module::text;
+use crate::module::{text, Declared};
 use crate::param::{Param, Preset};
 use crate::scratch::Scratch;
 use crate::sock::{TcpCongestionOps, HOOKS};
 use crate::thread_clock::ThreadClock;
-use crate::{
-    call, crash, Algorithm, AlgorithmError, KernelProgram, Source, KERNEL_SUPPORT, SUPPORT,
-};
+use crate::{call, crash, Algorithm, AlgorithmError, KernelProgram, KERNEL_SUPPORT, SUPPORT};
 
 /// The HZ of the copy that says what a file registers.
 pub(crate) const FIRST_HZ: u32 = 250;
@@ -69,11 +67,7 @@ pub(crate) type Compile = Box<dyn Fn(u32, bool) -> Result<Vec<u8>, AlgorithmErro
 
 /// A file, and what was made of it.
 pub(crate) struct KernelFile {
-    /// What the user calls it.
-    pub(crate) name: String,
-    pub(crate) sources: Vec<Source>,
-    pub(crate) fingerprint: u64,
-    pub(crate) reads: Reads,
+    origin: Origin,
     compile: Compile,
     has_two_arguments: bool,
     /// The code for an HZ.
@@ -122,17 +116,15 @@ impl Registered {
             "" => format!("{}, from a file in the kernel's form", name_of(&hooks)),
             summary => summary.into(),
         };
-        let of = OfKernelForm {
+        let declared = Declared {
+            name: name_of(&hooks),
             summary,
-            source_path: file.name.clone(),
             params: copy.params.clone(),
             presets: presets.collect(),
-            hooks,
-            fingerprint: file.fingerprint,
-            sources: file.sources.clone(),
-            reads: file.reads,
+            storage_bytes: 0,
+            ops: hooks,
         };
-        Algorithm::of_kernel_form(of, Box::new(self))
+        Algorithm::of_kernel_form(declared, file.origin.clone(), Box::new(self))
     }
 }
 
@@ -187,21 +179,11 @@ impl KernelForm for Registered {
 }
 
 impl KernelFile {
-    pub(crate) fn new(
-        name: String,
-        compile: Compile,
-        has_two_arguments: bool,
-        sources: Vec<Source>,
-        fingerprint: u64,
-        reads: Reads,
-    ) -> Self {
+    pub(crate) fn new(origin: Origin, compile: Compile, has_two_arguments: bool) -> Self {
         Self {
-            name,
+            origin,
             compile,
             has_two_arguments,
-            sources,
-            fingerprint,
-            reads,
             images: Mutex::default(),
             copies: Mutex::default(),
         }
@@ -221,28 +203,20 @@ impl KernelFile {
         let own = all.find(|(_, ops)| name_of(ops) == name).map(|own| own.0);
         own.ok_or_else(|| {
             let problem = format!("with these parameters module_init does not register {name}");
-            self.declares(problem)
+            self.declares(&problem)
         })
     }
 
     fn registers_nothing(&self) -> AlgorithmError {
-        AlgorithmError::RegistersNothing {
-            path: self.name.clone(),
-        }
+        AlgorithmError(format!("{} registers no algorithm; its module_init must call tcp_register_congestion_control(&ops), with ssthresh, undo_cwnd, and cong_avoid or cong_control in ops", self.origin.path))
     }
 
-    fn declares(&self, problem: String) -> AlgorithmError {
-        AlgorithmError::BadDeclaration {
-            path: self.name.clone(),
-            problem,
-        }
+    fn declares(&self, problem: &str) -> AlgorithmError {
+        AlgorithmError::bad_declaration(&self.origin.path, problem)
     }
 
     fn cannot(&self, error: &dyn std::error::Error) -> AlgorithmError {
-        AlgorithmError::CannotLoad {
-            path: self.name.clone(),
-            reason: error.to_string(),
-        }
+        AlgorithmError::cannot_load(&self.origin.path, error)
     }
 
     /// The copy with these values, or with the defaults.
@@ -288,7 +262,7 @@ impl Copy {
         let scratch = Scratch::new().map_err(|error| of.cannot(&error))?;
         let file = scratch.write("algorithm.so", image);
         let file = file.map_err(|error| of.cannot(&error))?;
-        let library = Loaded::open(&file, &of.name, TABLE);
+        let library = Loaded::open(&file, &of.origin.path, TABLE);
         let library = library.map_err(|error| of.cannot(&*error))?;
         crash::prepare_thread();
         if let Some(checked) = Checked::in_library(&library) {
@@ -306,7 +280,7 @@ impl Copy {
             let setters = places.iter().filter_map(|place| (*place.desc).ops.as_ref());
             let setters: Vec<_> = setters.map(|ops| ops.set).collect();
             if Checked::in_library(&library).is_some() && !library.begin_functions(&setters) {
-                return Err(of.declares(NO_HOOK.into()));
+                return Err(of.declares(NO_HOOK));
             }
             for ((param, place), &value) in params
                 .iter()
@@ -322,12 +296,11 @@ impl Copy {
                 let Some(error) = in_time(move || set(desc.get(), index, number, written.as_ptr()))
                 else {
                     std::mem::forget(library); // it still runs
-                    return Err(
-                        of.declares(format!("parameter {}: its setter {ENDLESS}", param.name))
-                    );
+                    let problem = format!("parameter {}: its setter {ENDLESS}", param.name);
+                    return Err(of.declares(&problem));
                 };
                 if error != 0 {
-                    return Err(of.declares(format!(
+                    return Err(of.declares(&format!(
                         "parameter {}: its own check refuses {number} ({})",
                         param.name,
                         errno(error)
@@ -337,10 +310,10 @@ impl Copy {
             let start = table.start;
             let Some(error) = in_time(move || start()) else {
                 std::mem::forget(library); // it still runs
-                return Err(of.declares(format!("module_init {ENDLESS}")));
+                return Err(of.declares(&format!("module_init {ENDLESS}")));
             };
             if error != 0 {
-                return Err(of.declares(format!(
+                return Err(of.declares(&format!(
                     "module_init returns {error} ({}): it refuses these parameters, or this host",
                     errno(error)
                 )));
@@ -349,7 +322,7 @@ impl Copy {
             let mut at = table.registered;
             while !(*at).is_null() {
                 let found = hooks(table, *at, &library);
-                let (hooks, _) = found.ok_or_else(|| of.declares(NO_HOOK.into()))?;
+                let (hooks, _) = found.ok_or_else(|| of.declares(NO_HOOK))?;
                 registered.push((*at as usize, hooks));
                 at = at.add(1);
             }

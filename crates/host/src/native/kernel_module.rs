@@ -97,12 +97,10 @@ impl Texts {
     ) -> Result<KernelModule, AlgorithmError> {
         let settings = parts.settings.into_iter().flat_map(|all| all.split(','));
         let settings = settings.map(|setting| {
-            let (name, value) = setting
-                .split_once('=')
-                .ok_or_else(|| AlgorithmError::BadSpec {
-                    spec: spec.into(),
-                    problem: format!("`{setting}` is not parameter=value"),
-                })?;
+            let (name, value) = setting.split_once('=').ok_or_else(|| {
+                let problem = format!("`{setting}` is not parameter=value");
+                AlgorithmError::bad_spec(spec, &problem)
+            })?;
             Ok((name.trim().into(), value.trim().into()))
         });
         let texts = self.sources.iter();

@@ -197,7 +197,7 @@ pub(crate) fn is_missing() -> Result<bool, KernelError> {
     if here() {
         Ok(false)
     } else if in_private_mounts() {
-        Err(KernelError::PrivateMounts)
+        Err(KernelError::Other("this command runs in a mount namespace of its own (as under `ip netns exec` or `unshare --mount`), where no BPF file system is mounted: a deployment would end with the command; run `nsenter --net=/run/netns/NAME ackclock ...` instead of `ip netns exec NAME`, or run `mount -t bpf -o mode=0700 bpf /sys/fs/bpf` before you enter the namespace".into()))
     } else {
         Ok(true)
     }
@@ -261,10 +261,8 @@ fn check_root() -> Result<(), KernelError> {
     if what.is_empty() {
         return Ok(());
     }
-    Err(KernelError::Unsafe {
-        what: format!("{ROOT} {}", what.join(" and ")),
-        fix: fix.join(" && "),
-    })
+    let what = format!("{ROOT} {}", what.join(" and "));
+    Err(KernelError::is_unsafe(&what, &fix.join(" && ")))
 }
 
 /// Checks that something could be made in a directory.
@@ -324,10 +322,8 @@ fn open_directory(stay: Stay, caller: &dyn Caller) -> Result<Opened, KernelError
         }
     }
     let owner = fs::symlink_metadata(DIRECTORY).map_or(0, |found| found.uid());
-    Err(KernelError::Unsafe {
-        what: format!("user {owner} keeps putting something at {DIRECTORY}"),
-        fix: format!("chmod 0700 {ROOT}"),
-    })
+    let what = format!("user {owner} keeps putting something at {DIRECTORY}");
+    Err(KernelError::is_unsafe(&what, &format!("chmod 0700 {ROOT}")))
 }
 
 /// Waits for another command, at most until [`LOCK_WAIT`] after `started`.
@@ -340,10 +336,8 @@ fn wait_for(directory: &File, started: Instant, caller: &dyn Caller) -> Result<(
         }
         let waited = started.elapsed();
         if waited >= LOCK_WAIT {
-            return Err(KernelError::Locked {
-                holder: holder(directory),
-                waited_s: waited.as_secs(),
-            });
+            let (s, holder) = (waited.as_secs(), holder(directory));
+            return Err(KernelError::Other(format!("gave up after {s} s: {holder} holds the lock of deployments; wait until it ends, or end it, and try again")));
         }
         if caller.is_interrupted() {
             return Err(KernelError::Interrupted);

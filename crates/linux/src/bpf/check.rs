@@ -28,6 +28,7 @@ const GIVEN: [&str; 5] = [
 
 /// What was found.
 #[derive(Debug, Default)]
+#[cfg_attr(feature = "python", derive(pyo3::IntoPyObject))]
 pub struct Checked {
     /// Hooks.
     pub programs: usize,

@@ -69,7 +69,8 @@ fn compile(configured: &Configured) -> Result<BpfObject, KernelError> {
     let name = algorithm.source_path();
     let kernel = KernelForm::compile(configured)?;
     let cannot = |error| KernelError::system(format!("compile {name}"), error);
-    let clang = clang::find().ok_or_else(|| KernelError::NoClang { path: name.into() })?;
+    let no_clang = || KernelError::Other(format!("{name}: {}", clang::NO_CLANG));
+    let clang = clang::find().ok_or_else(no_clang)?;
     let (own, included) = algorithm.sources().split_first().expect("the file itself");
     let scratch = Scratch::new().map_err(cannot)?;
     let ours = SUPPORT

@@ -39,6 +39,7 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// What `deploy` did.
 #[derive(Debug)]
+#[cfg_attr(feature = "python", derive(pyo3::IntoPyObject))]
 pub struct Deployed {
     /// The algorithm's name in the kernel.
     pub name: String,
@@ -54,6 +55,7 @@ pub struct Deployed {
 
 /// What `undeploy` did.
 #[derive(Debug)]
+#[cfg_attr(feature = "python", derive(pyo3::IntoPyObject))]
 pub struct Undeployed {
     /// (namespace, its default now) where it was the default.
     pub restored: Vec<(String, String)>,
@@ -162,10 +164,7 @@ impl Plan {
                 .then_some("a name with a dot cannot be deployed")
         };
         if let Some(problem) = problem {
-            return Err(KernelError::BadName {
-                name,
-                problem: problem.into(),
-            });
+            return Err(KernelError::bad_name(&name, problem));
         }
         Ok(Self { configured, name })
     }
@@ -191,17 +190,12 @@ impl Plan {
                     return Ok((bpffs, None));
                 }
                 Some(label) => {
-                    let deployed = label.map_or_else(|| "unknown".into(), |label| label.spec);
+                    let mut deployed = label.map_or_else(|| "unknown".into(), |label| label.spec);
                     let wanted = self.configured.spec();
-                    return Err(KernelError::DeployedOtherwise {
-                        name: name.clone(),
-                        deployed: if deployed == wanted {
-                            format!("{deployed}, from another text of the C file")
-                        } else {
-                            deployed
-                        },
-                        wanted: wanted.to_string(),
-                    });
+                    if deployed == wanted {
+                        deployed += ", from another text of the C file";
+                    }
+                    return Err(KernelError::Other(format!("`{name}` is already deployed as {deployed}, and you asked for {wanted}; run `ackclock undeploy {name}` first, or choose another name with --name")));
                 }
                 // Something detached the link: the pin keeps nothing registered.
                 None => fs::remove_file(&pin).map_err(|error| {
@@ -250,12 +244,12 @@ pub fn deployed(caller: &dyn Caller) -> Result<Vec<String>, KernelError> {
 /// Nothing of that name is deployed; missing privileges.
 pub fn undeploy(name: &str, caller: &dyn Caller) -> Result<Undeployed, KernelError> {
     require_root("undeploying an algorithm")?;
-    let unknown = |deployed: &[String]| KernelError::NotDeployed {
-        name: name.into(),
-        known: match deployed.join(", ") {
-            names if names.is_empty() => "nothing is deployed".into(),
-            names => format!("deployed: {names}"),
-        },
+    let unknown = |deployed: &[String]| {
+        let known = match deployed {
+            [] => "nothing is deployed".into(),
+            _ => format!("deployed: {}", deployed.join(", ")),
+        };
+        KernelError::Other(format!("`{name}` is not deployed; {known}"))
     };
     if bpffs::is_missing()? {
         return Err(unknown(&[]));

@@ -20,8 +20,6 @@ use super::{compile, require, BpfObject, KernelError};
 
 /// Longest name of an algorithm in the kernel: `TCP_CA_NAME_MAX` with its 0.
 const NAME_MAX: usize = 15;
-/// Lines at the end of the verifier's log that say what is wrong.
-const LOG_LINES: usize = 12;
 
 /// An algorithm in the kernel, to which any process of the machine can set its sockets
 /// (`TCP_CONGESTION`), in every network namespace and without privilege.
@@ -58,7 +56,7 @@ impl Registered {
         let names = (0u32..).map(|set| format!("{stem}.{:06x}", unique(set)));
         for name in names.filter(|name| !taken.contains(name)) {
             match Self::load_as(configured, &name) {
-                Err(KernelError::NameTaken { .. }) => {} // since we looked
+                Err(KernelError::NameTaken(_)) => {} // since we looked
                 other => return other,
             }
         }
@@ -82,7 +80,7 @@ impl Registered {
             ops.attach_struct_ops()
         });
         let link = link.map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => KernelError::NameTaken { name: name.into() },
+            ErrorKind::AlreadyExists => KernelError::NameTaken(name.into()),
             _ => refused(&spec, "", &error, &log),
         })?;
         Ok(Self {
@@ -148,7 +146,7 @@ fn verified(configured: &Configured, name: &str) -> Result<Object, KernelError> 
     let log = log.replace(&format!("@ {FILE_LABEL}:"), &format!("@ {path}:"));
     let object = loaded.map_err(|error| refused(&spec, path, &error, &log))?;
     if has(&kernel, TX_START) && !hears_tx_start(&object) {
-        return Err(KernelError::MissesEvent { spec });
+        return Err(KernelError::Other(format!("{spec} would miss CA_EVENT_TX_START: this kernel sends it to the hook cwnd_event_tx_start of Linux 7.1, and libbpf did not register it there; boot an older kernel, and report this with the output of `ackclock doctor`")));
     }
     Ok(object)
 }
@@ -201,10 +199,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), KernelError> {
     } else {
         return Ok(());
     };
-    Err(KernelError::BadName {
-        name: name.into(),
-        problem,
-    })
+    Err(KernelError::bad_name(name, &problem))
 }
 
 /// Writes parameters and label into .rodata and the name into the ops, where the symbols of
@@ -355,7 +350,6 @@ fn refused(spec: &str, path: &str, error: &libbpf_rs::Error, log: &str) -> Kerne
         spec: spec.into(),
         place: at.map(|at| format!(" ({at})")).unwrap_or_default(),
         reason: said.last().copied().unwrap_or("no reason").into(),
-        log: said[said.len().saturating_sub(LOG_LINES)..].join("\n"),
     }
 }
 

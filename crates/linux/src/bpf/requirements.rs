@@ -77,22 +77,15 @@ const CAPABILITIES: [Capability; 7] = [
 pub fn require(what: &str) -> Result<(), KernelError> {
     let (release, version) = kernel();
     if version < LINKS_SINCE {
-        return Err(KernelError::TooOld {
-            release,
-            what: "the link by which BPF congestion control is registered",
-            since: "6.4",
-        });
+        return Err(KernelError::Other(format!("Linux {release} is too old: the link by which BPF congestion control is registered came with Linux 6.4")));
     }
     if !has_btf() {
-        return Err(KernelError::NoBtf);
+        return Err(KernelError::Other("this kernel has no BTF: /sys/kernel/btf/vmlinux is missing, and BPF programs find the members of a socket by it; boot a kernel built with CONFIG_DEBUG_INFO_BTF=y, such as those of Debian, Ubuntu and Fedora".into()));
     }
     let missing = missing_capabilities();
     match missing.iter().find(|missing| missing.needed) {
         None => Ok(()),
-        Some(missing) => Err(KernelError::NotRoot {
-            what: what.into(),
-            missing: missing.name.into(),
-        }),
+        Some(missing) => Err(KernelError::not_root(what, missing.name)),
     }
 }
 
@@ -102,10 +95,10 @@ pub(crate) fn require_root(what: &str) -> Result<(), KernelError> {
     // SAFETY: it always succeeds.
     match unsafe { libc::geteuid() } {
         0 => Ok(()),
-        user => Err(KernelError::NotRoot {
-            what: what.into(),
-            missing: format!("the user number 0 (it has {user})"),
-        }),
+        user => Err(KernelError::not_root(
+            what,
+            &format!("the user number 0 (it has {user})"),
+        )),
     }
 }
 

@@ -106,7 +106,10 @@ pub fn status() -> Result<Vec<Status>, KernelError> {
 pub(crate) fn registered() -> Result<Vec<Found>, KernelError> {
     let cannot = |error| KernelError::system("ask for the kernel's BPF objects", error);
     let vmlinux = Btf::from_vmlinux().map_err(cannot)?;
-    let layout = Layout::from_btf(&vmlinux).ok_or(KernelError::NoStructOps)?;
+    let no_ops = || {
+        KernelError::Other("this kernel does not support congestion control in BPF: its BTF has no bpf_struct_ops_tcp_congestion_ops; boot a kernel built with CONFIG_BPF_SYSCALL=y, CONFIG_BPF_JIT=y and CONFIG_NET=y".into())
+    };
+    let layout = Layout::from_btf(&vmlinux).ok_or_else(no_ops)?;
     let programs = ProgInfoQueryOptions::default().include_map_ids(true);
     let programs: HashMap<_, _> = ProgInfoIter::with_query_opts(programs)
         .filter(|program| program.ty == ProgramType::StructOps)

@@ -62,12 +62,7 @@ impl Header {
                 destination_port: u16::from_be_bytes([ports[2], ports[3]]),
             },
             carries_data,
-            ecn: match packet[1] & ECN_FIELD {
-                0 => Ecn::NotEct,
-                1 => Ecn::Ect1,
-                2 => Ecn::Ect0,
-                _ => Ecn::Ce,
-            },
+            ecn: Ecn::from_bits(packet[1]),
         })
     }
 }

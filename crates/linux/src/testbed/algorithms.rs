@@ -38,11 +38,7 @@ impl Algorithms {
                 Entry::Occupied(entry) => entry.into_mut(),
                 Entry::Vacant(entry) => {
                     entry.insert(Registered::new(&code[spec]).map_err(|error| {
-                        TestbedError::Algorithm {
-                            flow: index + 1,
-                            algorithm: spec.clone(),
-                            problem: error.to_string(),
-                        }
+                        TestbedError::algorithm(index, spec, &error.to_string())
                     })?)
                 }
             };

@@ -20,6 +20,7 @@ const SYN_BYTES: f64 = 60.0;
 
 /// The calibration certificate of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "python", derive(pyo3::IntoPyObject))]
 pub struct Certificate {
     /// Rate of the link in the scenario, bit/s. Of several links, the one whose measured rate is
     /// furthest off.

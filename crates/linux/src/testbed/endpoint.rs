@@ -361,11 +361,9 @@ impl Endpoint {
         sys::tcp_info(&self.sender).map_err(|source| self.broken(source))
     }
 
-    fn broken(&self, source: io::Error) -> TestbedError {
-        TestbedError::Connection {
-            flow: self.number,
-            source,
-        }
+    fn broken(&self, error: io::Error) -> TestbedError {
+        let flow = self.number;
+        TestbedError::Other(format!("flow {flow}: the connection ended: {error}"))
     }
 }
 

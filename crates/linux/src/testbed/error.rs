@@ -10,51 +10,41 @@ pub enum TestbedError {
     /// The scenario cannot run on a real kernel.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// The machine refused an operation.
-    #[error("cannot {what}: {source}; {fix}")]
-    Host {
-        /// The operation.
-        what: String,
-        /// The kernel's error.
-        source: io::Error,
-        /// What the user can do.
-        fix: &'static str,
-    },
-    /// A socket cannot use the algorithm.
-    #[error("flow {flow}: {algorithm}: {problem}")]
-    Algorithm {
-        /// Number of the flow, from 1.
-        flow: usize,
-        /// Its algorithm, as in the scenario.
-        algorithm: String,
-        /// Why the socket cannot use it.
-        problem: String,
-    },
-    /// A connection ended before the run did.
-    #[error("flow {flow}: the connection ended: {source}")]
-    Connection {
-        /// Number of the flow, from 1.
-        flow: u32,
-        /// The kernel's error.
-        source: io::Error,
-    },
-    /// The testbed cannot record ACKs.
-    #[error(transparent)]
-    Telemetry(#[from] KernelError),
-    /// [`Control::cancelled`](ackclock_sim::Control::cancelled) was set.
-    #[error("the run was cancelled")]
-    Cancelled,
+    /// Anything else: what is wrong, and what to do.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl From<KernelError> for TestbedError {
+    fn from(error: KernelError) -> Self {
+        Self::Other(error.to_string())
+    }
 }
 
 impl TestbedError {
+    /// The machine refused an operation.
     pub(super) fn host(what: &str) -> impl FnOnce(io::Error) -> Self + '_ {
-        move |source| Self::Host {
-            what: what.into(),
-            fix: match source.raw_os_error() {
+        move |error| {
+            let fix = match error.raw_os_error() {
                 Some(libc::EMFILE) => "allow more open files, two for a flow (ulimit -n)",
                 _ => "`ackclock doctor` says what this machine lacks",
-            },
-            source,
+            };
+            Self::cannot(what, fix)(error)
         }
+    }
+
+    /// The machine refused an operation; what the user can do.
+    pub(super) fn cannot<'a>(what: &'a str, fix: &'a str) -> impl FnOnce(io::Error) -> Self + 'a {
+        move |error| Self::Other(format!("cannot {what}: {error}; {fix}"))
+    }
+
+    /// [`Control::cancelled`](ackclock_sim::Control::cancelled) was set.
+    pub(super) fn cancelled() -> Self {
+        Self::Other("the run was cancelled".into())
+    }
+
+    /// A socket of flow `flow` (from 0) cannot use the algorithm.
+    pub(super) fn algorithm(flow: usize, algorithm: &str, problem: &str) -> Self {
+        Self::Other(format!("flow {}: {algorithm}: {problem}", flow + 1))
     }
 }

@@ -198,17 +198,14 @@ fn sender_socket(
     congestion_control: &str,
 ) -> Result<std::os::fd::OwnedFd, TestbedError> {
     let rate_bps = topology.slowest_bps(flow);
-    Endpoint::sender(scenario, flow, rate_bps, congestion_control).map_err(|error| {
-        match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => TestbedError::Algorithm {
-                flow: flow + 1,
-                algorithm: scenario.flows[flow].algorithm.clone(),
-                problem: format!(
-                    "the kernel refuses congestion control `{congestion_control}`: {error}"
-                ),
-            },
-            _ => TestbedError::host("open a socket")(error),
+    let socket = Endpoint::sender(scenario, flow, rate_bps, congestion_control);
+    socket.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
+            let name = congestion_control;
+            let problem = format!("the kernel refuses congestion control `{name}`: {error}");
+            TestbedError::algorithm(flow, &scenario.flows[flow].algorithm, &problem)
         }
+        _ => TestbedError::host("open a socket")(error),
     })
 }
 

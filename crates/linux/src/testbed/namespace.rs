@@ -46,23 +46,18 @@ impl TunNamespace {
     /// Makes a namespace with its device, and sets its sysctls.
     pub(super) fn new(config: &Config) -> Result<Self, TestbedError> {
         in_thread(|| {
-            sys::unshare_network().map_err(|source| TestbedError::Host {
-                what: "make a network namespace".into(),
-                source,
-                fix: "the testbed needs root (CAP_SYS_ADMIN and CAP_NET_ADMIN)",
-            })?;
+            let root = "the testbed needs root (CAP_SYS_ADMIN and CAP_NET_ADMIN)";
+            sys::unshare_network()
+                .map_err(TestbedError::cannot("make a network namespace", root))?;
             let namespace = fs::File::open("/proc/thread-self/ns/net")
                 .map_err(TestbedError::host("open the network namespace"))?;
             set_sysctls(config)?;
             let path = "/proc/sys/net/ipv4/tcp_ecn";
             let ecn = fs::File::options().write(true).open(path);
             let ecn = ecn.map_err(TestbedError::host(&format!("open {path}")))?;
-            let tun =
-                sys::open_tun(DEVICE, config.offload).map_err(|source| TestbedError::Host {
-                    what: "open /dev/net/tun".into(),
-                    source,
-                    fix: "load the module (modprobe tun)",
-                })?;
+            let load = "load the module (modprobe tun)";
+            let tun = sys::open_tun(DEVICE, config.offload)
+                .map_err(TestbedError::cannot("open /dev/net/tun", load))?;
             let Config {
                 address,
                 mtu_bytes,

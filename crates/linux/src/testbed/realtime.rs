@@ -117,7 +117,7 @@ impl<'a> Loop<'a> {
                 break;
             }
             if control.cancelled.load(Relaxed) {
-                return Err(TestbedError::Cancelled);
+                return Err(TestbedError::cancelled());
             }
             control.simulated_ns.store(now_ns, Relaxed);
             let drained = self.turn(now_ns)?;

@@ -201,7 +201,7 @@ impl Shell {
     pub fn finish(mut self, min_rtt_us: u32) -> Result<ShellRun, TestbedError> {
         let duration_ns = sys::now_ns() - self.started_ns;
         let Some((carrier, queues)) = self.stop() else {
-            return Err(TestbedError::Cancelled);
+            return Err(TestbedError::cancelled());
         };
         let Carrier {
             mut network,

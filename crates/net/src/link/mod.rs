@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The shared link and the queue before it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bottleneck {
     /// Rate of the link, IP headers included: "250mbit". Required, except with a `trace`, whose mean
@@ -154,23 +154,7 @@ impl Bottleneck {
         Self {
             rate_bps,
             buffer,
-            drop_every_packets: None,
-            drop_packets: Vec::new(),
-            queue: QueueKind::DropTail,
-            delay_ns: 0,
-            burst_bytes: 0,
-            loss: None,
-            duplicate_ppb: 0,
-            reorder: None,
-            policer: None,
-            rate_at: Vec::new(),
-            trace_ms: None,
-            tick_ns: 0,
-            delay_at: Vec::new(),
-            loss_at: Vec::new(),
-            delay_jitter: None,
-            limit_packets: None,
-            at: Place::Network,
+            ..Self::default()
         }
     }
 

@@ -27,16 +27,26 @@ impl<P> Packet<P> {
     }
 }
 
-/// The ECN field (RFC 3168, section 5).
+/// The ECN field (RFC 3168, section 5), the lowest two bits of the IP header's second byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Ecn {
     /// The sender does not know ECN.
     #[default]
-    NotEct,
-    /// ECN-capable, classic.
-    Ect0,
+    NotEct = 0b00,
     /// ECN-capable; L4S since RFC 9331.
-    Ect1,
+    Ect1 = 0b01,
+    /// ECN-capable, classic.
+    Ect0 = 0b10,
     /// Congestion experienced.
-    Ce,
+    Ce = 0b11,
+}
+
+impl Ecn {
+    /// The field in the lowest two bits of a byte.
+    #[inline(always)]
+    pub fn from_bits(bits: u8) -> Self {
+        const FIELDS: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
+        FIELDS[usize::from(bits & 0b11)]
+    }
 }

@@ -1,5 +1,4 @@
-//! Packets as bytes: Ethernet, IPv4 and TCP headers, in blocks of pcapng
-//! (draft-ietf-opsawg-pcapng).
+//! Packets as bytes: Ethernet, IPv4 and TCP headers.
 
 use crate::tcp::MOST_SACKS;
 use ackclock_net::queue::Ecn;
@@ -22,11 +21,6 @@ const RECEIVER_PORT: u16 = 5_001;
 /// The first port of the senders, and how many a session uses before it begins anew.
 const SENDER_PORT: u16 = 32_768;
 const SENDER_PORTS: u32 = 28_232;
-
-const INTERFACES: [(&str, &str); 2] = [
-    ("sender", "of the hosts that send data"),
-    ("receiver", "of the hosts that acknowledge it"),
-];
 
 /// The field ACE with this count.
 pub(super) fn ace(count: u32) -> u16 {
@@ -117,30 +111,11 @@ impl Frame {
         self.to.port == RECEIVER_PORT
     }
 
-    /// The packet as an Enhanced Packet Block with `snaplen` bytes at most.
-    pub(super) fn block(
-        &self,
-        interface: u32,
-        at_ns: u64,
-        outbound: bool,
-        snaplen: u32,
-    ) -> Vec<u8> {
-        const FIXED: usize = 32;
+    /// Its bytes up to the payload, and how many it has with that.
+    pub(super) fn bytes(&self) -> (Vec<u8>, u32) {
         let headers = self.headers();
         let whole = headers.len() as u32 + self.payload;
-        let kept = whole.min(snaplen);
-        let mut block = Vec::with_capacity(FIXED + kept.next_multiple_of(4) as usize + 12);
-        let mut body = |value: u32| block.extend(value.to_le_bytes());
-        body(interface);
-        body((at_ns >> 32) as u32);
-        body(at_ns as u32);
-        body(kept);
-        body(whole);
-        block.extend(&headers[..headers.len().min(kept as usize)]);
-        block.resize(20 + kept.next_multiple_of(4) as usize, 0);
-        option(&mut block, 2, &(1 + u32::from(outbound)).to_le_bytes()); // epb_flags
-        option(&mut block, 0, &[]);
-        enclose(6, block)
+        (headers, whole)
     }
 
     fn headers(&self) -> Vec<u8> {
@@ -153,13 +128,7 @@ impl Frame {
         }
         out.extend([0x08, 0x00]);
         let total = (IP_BYTES + tcp_bytes) as u32 + self.payload;
-        let field = match self.field {
-            Ecn::NotEct => 0b00,
-            Ecn::Ect1 => 0b01,
-            Ecn::Ect0 => 0b10,
-            Ecn::Ce => 0b11,
-        };
-        out.extend([0x45, field]);
+        out.extend([0x45, self.field as u8]);
         // A packet as GSO or jumbo frames may make it does not fit the field: 0, as Linux writes it.
         out.extend(u16::try_from(total).unwrap_or(0).to_be_bytes());
         out.extend([0, 0, 0x40, 0, 64, 6, 0, 0]); // do not fragment; TTL; TCP
@@ -231,43 +200,4 @@ fn checksum(sum: u32, bytes: &[u8]) -> [u8; 2] {
         sum = (sum >> 16) + (sum & 0xffff);
     }
     (!(sum as u16)).to_be_bytes()
-}
-
-/// The head of a file: what wrote it, and the two interfaces.
-pub(super) fn head(snaplen: u32) -> Vec<u8> {
-    let mut section = Vec::new();
-    section.extend(0x1a2b_3c4d_u32.to_le_bytes());
-    section.extend([1, 0, 0, 0]); // version 1.0
-    section.extend((-1_i64).to_le_bytes()); // of unknown length
-    option(&mut section, 4, b"ackclock"); // shb_userappl
-    option(&mut section, 0, &[]);
-    let mut head = enclose(0x0a0d_0d0a, section);
-    for (name, description) in INTERFACES {
-        let mut interface = vec![1, 0, 0, 0]; // Ethernet
-        interface.extend(snaplen.to_le_bytes());
-        option(&mut interface, 2, name.as_bytes()); // if_name
-        option(&mut interface, 3, description.as_bytes()); // if_description
-        option(&mut interface, 9, &[9]); // if_tsresol: nanoseconds
-        option(&mut interface, 0, &[]);
-        head.extend(enclose(1, interface));
-    }
-    head
-}
-
-fn option(block: &mut Vec<u8>, code: u16, value: &[u8]) {
-    block.extend(code.to_le_bytes());
-    block.extend((value.len() as u16).to_le_bytes());
-    block.extend(value);
-    block.resize(block.len().next_multiple_of(4), 0);
-}
-
-/// A block with its type and, at both ends, its length.
-fn enclose(kind: u32, body: Vec<u8>) -> Vec<u8> {
-    let length = (body.len() as u32 + 12).to_le_bytes();
-    let mut block = Vec::with_capacity(body.len() + 12);
-    block.extend(kind.to_le_bytes());
-    block.extend(length);
-    block.extend(body);
-    block.extend(length);
-    block
 }

@@ -10,6 +10,7 @@ use crate::tcp::ReceiveBuffer;
 use ackclock_host::{Configured, Snapshot};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 /// The prefix of the name of one of the kernel's own algorithms, as in `kernel:cubic`.
 pub const KERNEL: &str = "kernel:";
@@ -360,43 +361,11 @@ impl Flow {
 
     /// A flow that starts at once, never ends, and that only its algorithm limits.
     pub fn endless(algorithm: &str, rtt_ns: u64) -> Self {
-        Self {
-            algorithm: algorithm.into(),
-            stack: None,
-            profile: None,
-            tso: None,
-            direction: Direction::Forward,
-            route: Vec::new(),
-            back: Vec::new(),
-            rtt_ns,
-            rtt_exponential_ns: 0,
-            start_ns: 0,
-            start_spread_ns: 0,
-            stop_ns: None,
-            frames: None,
-            writes: Vec::new(),
-            size_bytes: None,
-            receive_window_bytes: None,
-            receive_buffer_bytes: None,
-            send_buffer_bytes: None,
-            read_rate_bps: None,
-            read_rate_at: Vec::new(),
-            mss_bytes: None,
-            initcwnd: None,
-            max_pacing_rate_bps: None,
-            sack: true,
-            rack: true,
-            tlp: true,
-            timestamps: true,
-            slow_start_after_idle: true,
-            rto_min_ns: None,
-            initial_ssthresh_packets: None,
-            ecn: EcnMode::Off,
-            delayed_ack_segments: None,
-            reads: None,
-            hides: Hides::Nothing,
-            rate_bps: None,
-        }
+        let given = json!({
+            "algorithm": algorithm, "direction": "forward", "rtt_ns": rtt_ns, "rtt_exponential_ns": 0,
+            "start_ns": 0, "start_spread_ns": 0,
+        });
+        serde_json::from_value(given).expect("every other field may be missing")
     }
 
     pub(super) fn configure(

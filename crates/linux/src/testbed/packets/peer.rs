@@ -179,12 +179,7 @@ impl<'a> Peer<'a> {
                     let push = if pushed { PSH } else { 0 };
                     let cwr = if marks.cwr { CWR } else { 0 };
                     let mut header = self.header(now_ns, ACK | push | cwr);
-                    header.ecn = match marks.field {
-                        Ecn::NotEct => 0,
-                        Ecn::Ect0 => 2,
-                        Ecn::Ect1 => 1,
-                        Ecn::Ce => 3,
-                    };
+                    header.ecn = marks.field;
                     header.seq = header.seq.wrapping_add((segment * MSS) as u32);
                     self.write(tun, header, &[], MSS as usize)?;
                     self.application_reads()?;
@@ -329,7 +324,7 @@ impl<'a> Peer<'a> {
             scale,
             stamp: (now_ns / 1_000_000) as u32,
             echo: self.echo_after_rtt(now_ns),
-            ecn: 0,
+            ecn: Ecn::NotEct,
         }
     }
 

@@ -26,7 +26,7 @@ pub(super) struct Header {
     pub(super) stamp: u32,
     pub(super) echo: u32,
     /// The ECN field of the IP header.
-    pub(super) ecn: u8,
+    pub(super) ecn: Ecn,
 }
 
 impl Header {
@@ -57,7 +57,7 @@ impl Header {
         tcp.extend(options);
         tcp.resize(tcp.len() + data, 0);
 
-        let mut ip = vec![0x45, self.ecn];
+        let mut ip = vec![0x45, self.ecn as u8];
         ip.extend((20 + tcp.len() as u16).to_be_bytes());
         ip.extend([0, 0, 0x40, 0, 64, libc::IPPROTO_TCP as u8, 0, 0]);
         ip.extend(PEER.octets());
@@ -134,11 +134,7 @@ impl Packet {
             ack: word(8)?,
             stamp: stamp?,
             sacks,
-            ecn: match ip[1] & 3 {
-                0 => Ecn::NotEct,
-                3 => Ecn::Ce,
-                _ => Ecn::Ect0,
-            },
+            ecn: Ecn::from_bits(ip[1]),
             data: (tcp.len() - data_at) as u64,
         })
     }

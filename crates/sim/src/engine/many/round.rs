@@ -44,7 +44,6 @@ const CWR: u32 = 1 << 4;
 /// The last of the packets is the last of the flow, which may be smaller.
 pub(super) const LAST: u32 = 1 << 5;
 const ECN_SHIFT: u32 = 6;
-const FIELDS: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
 /// What its packets are: data, a SYN that will be answered, another SYN, or the last packet of a
 /// handshake.
 const KIND: u32 = 3 << 8;
@@ -91,7 +90,7 @@ impl Sent {
             segments: self.packets(),
             pushed: self.has(PUSHED),
             marks: Marks {
-                field: FIELDS[(self.element_and_flags >> ECN_SHIFT) as usize & 3],
+                field: Ecn::from_bits((self.element_and_flags >> ECN_SHIFT) as u8),
                 cwr: self.has(CWR),
             },
         }
