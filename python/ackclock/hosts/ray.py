@@ -26,7 +26,7 @@ from ackclock import _core
 from ackclock.base.errors import AckclockError
 from ackclock.hosts.contained import contained
 from ackclock.hosts.limits import VARIABLE
-from ackclock.hosts.threads import PREPARED, Local
+from ackclock.hosts.threads import Local
 from ackclock.results.result import Result
 from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import Scenario
@@ -198,7 +198,7 @@ def _size(share: float, left: int, cpus: int) -> int:
     if not share:
         return 1
     even = max(left / (IN_FLIGHT * cpus), LEAST / share)
-    return max(1, int(min(1 / share, even, PREPARED)))
+    return max(1, int(min(1 / share, even, snapshot.PREPARED)))
 
 
 def _get(ray: Any, answer: Any, number: int) -> bytes:

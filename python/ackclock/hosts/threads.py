@@ -12,11 +12,9 @@ from ackclock import _core
 from ackclock.base import units
 from ackclock.results.result import Result, from_engine, run
 from ackclock.scenario.scenario import Scenario
+from ackclock.scenario.snapshot import PREPARED
 
 T = TypeVar("T")
-
-#: Scenarios that `Local` prepares at a time, more than the papers have: some 40 MB of them.
-PREPARED = 4000
 
 
 class Executor(Protocol):

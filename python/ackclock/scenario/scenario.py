@@ -215,7 +215,7 @@ class Scenario(ScenarioKeys):
         Raises `AckclockError` if it cannot be simulated.
         """
         with self._named():
-            return snapshot.current().prepare(self._written)
+            return snapshot.prepare(self._written)
 
     @contextmanager
     def in_its_words(self) -> Iterator[None]:
@@ -228,10 +228,14 @@ class Scenario(ScenarioKeys):
     def key(self, version: str | None = None) -> str:
         """Names the result, as `ackclock.snapshot.key_of` does.
 
-        Raises `AckclockError` if an algorithm does not load.
+        Raises `AckclockError` if an algorithm does not load, or the simulator refuses it where no
+        version of another host is given.
         """
+        if version is None:
+            prepared = self.prepare()
+            return snapshot.key_of(prepared.json, prepared.algorithms)
         with self._named():
-            algorithms = snapshot.current().read(self._written, version is not None)
+            algorithms = snapshot.current().read(self._written, as_module=True)
         return snapshot.key_of(self.resolve(), algorithms, version)
 
     def __reduce__(self) -> tuple[Any, ...]:

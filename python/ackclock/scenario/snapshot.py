@@ -1,7 +1,8 @@
 """One look at each file for all that a command does.
 
-A command reads and compiles a C file once, and reads the trace of a link once. The key of a result,
-its manifest and the run itself come from that one reading, whatever happens to the file meanwhile.
+A command reads and compiles a C file once, reads the trace of a link once, and resolves a scenario
+once. The key of a result, its manifest and the run itself come from that, whatever happens to the
+file meanwhile.
 """
 
 import functools
@@ -26,6 +27,8 @@ Algorithms = Mapping[str, Mapping[str, Any]]
 _C_FILE = re.compile(r"^(?:[^@:]*/)?([^/@:]+\.c)(?=[@:]|$)")
 #: Modules that make a result of what the engine hands over.
 _RECORDERS = ("results/result.py", "results/tables.py")
+#: Scenarios that are prepared at a time, more than the papers have: some 40 MB of them.
+PREPARED = 4000
 
 
 class Held:
@@ -36,6 +39,8 @@ class Held:
 
     def __init__(self, contents: Mapping[str, bytes] | None = None) -> None:
         self.core = _core.Snapshot(None if contents is None else dict(contents))
+        #: Resolves a scenario for the simulator, once for its key and its run.
+        self.prepare = functools.lru_cache(PREPARED)(self.core.prepare)
 
     @functools.cached_property
     def kernel(self) -> Any:
@@ -101,6 +106,11 @@ def given(seen: Seen) -> Held:
 def current() -> _core.Snapshot:
     """The snapshot that is held, or a new one."""
     return (_held.get() or Held()).core
+
+
+def prepare(scenario: _core.Written) -> _core.Prepared:
+    """A scenario as the simulator takes it."""
+    return (_held.get() or Held()).prepare(scenario)
 
 
 def of_kernel() -> Any:

@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, overload
@@ -19,11 +20,11 @@ from ackclock.hosts.threads import LOCAL, Executor
 from ackclock.hosts.work import CACHE, WORK, Rows, Work, check_writable, quiet
 from ackclock.scenario import snapshot, toml_file
 from ackclock.scenario.scenario import Scenario, check_is_scenario
-from ackclock.scenario.snapshot import key_of
+from ackclock.scenario.snapshot import PREPARED
 from ackclock.scenario.table import nearest, toml
 from ackclock.store.rows import KeptRows, Row
 from ackclock.sweeps import axes
-from ackclock.sweeps.axes import Axis, Point
+from ackclock.sweeps.axes import Axis
 from ackclock.sweeps.metrics import CUT_OFF, OWN, Function, Reducers
 
 #: What a sweep file has.
@@ -133,6 +134,9 @@ class Sweep:
             if samples is None
             else axes.hypercube(self.axes, samples, samples_seed)
         )
+        at = lru_cache(1)(self._at)
+        # One that was resolved for its key runs as it is.
+        self._scenario_of = lru_cache(PREPARED)(lambda pair: at(pair[0]).replace(seed=pair[1]))
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str], *, most: int | None = None) -> "Sweep":
@@ -162,7 +166,7 @@ class Sweep:
             raise AckclockError(f"{self.source}{error}") from None
 
     def _check(self, pairs: Sequence[tuple[int, int]], work: Work) -> "Runs":
-        runs = Runs(self.scenario, self.axes, self.points, pairs)
+        runs = Runs(pairs, self._scenario_of)
         linux = work.executor if isinstance(work.executor, Linux) else None
         checked = -1
         for number, (point, _) in enumerate(pairs):
@@ -170,10 +174,7 @@ class Sweep:
                 scenario = runs[number]
                 if linux:
                     linux.check(scenario)
-                    key = scenario.key(linux.version)
-                else:
-                    prepared = scenario.prepare()
-                    key = key_of(prepared.json, prepared.algorithms)
+                key = scenario.key(linux.version if linux else None)
                 if point != checked:
                     self.metrics.check(scenario)
             except AckclockError as error:
@@ -183,6 +184,13 @@ class Sweep:
             if number % 100 == 0:
                 work.progress(number / len(pairs))
         return runs
+
+    def _at(self, point: int) -> Scenario:
+        settings = [
+            f"{axis.key}={value if ':' in axis.key else toml(value)}"
+            for axis, value in zip(self.axes, self.points[point], strict=True)
+        ]
+        return self.scenario.assign(*settings)
 
     def _place(self, point: int) -> str:
         """A point, for an error."""
@@ -398,18 +406,13 @@ class Runs(Sequence[Scenario]):
     """The scenarios of a sweep, each made when it is asked for."""
 
     def __init__(
-        self,
-        scenario: Scenario,
-        axes: Sequence[Axis],
-        points: Sequence[Point],
-        pairs: Sequence[tuple[int, int]],
+        self, pairs: Sequence[tuple[int, int]], make: Callable[[tuple[int, int]], Scenario]
     ) -> None:
-        self._of = scenario, axes, points
         #: Number of the point, and seed, of each run.
         self.pairs = pairs
+        self._make = make
         #: The key of each run.
         self.keys: list[str] = []
-        self._last: tuple[int, Scenario] = -1, scenario
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -421,24 +424,13 @@ class Runs(Sequence[Scenario]):
     def __getitem__(self, at: int | slice) -> Scenario | list[Scenario]:
         if isinstance(at, slice):
             return [self[index] for index in range(*at.indices(len(self)))]
-        point, seed = self.pairs[at]
-        if self._last[0] != point:
-            self._last = point, self._at(point)
-        return self._last[1].replace(seed=seed)
+        return self._make(self.pairs[at])
 
     def chosen(self, numbers: Sequence[int]) -> "Runs":
         """Only the runs of these numbers."""
-        some = Runs(*self._of, [self.pairs[number] for number in numbers])
+        some = Runs([self.pairs[number] for number in numbers], self._make)
         some.keys = [self.keys[number] for number in numbers]
         return some
-
-    def _at(self, point: int) -> Scenario:
-        scenario, axes, points = self._of
-        settings = [
-            f"{axis.key}={value if ':' in axis.key else toml(value)}"
-            for axis, value in zip(axes, points[point], strict=True)
-        ]
-        return scenario.assign(*settings)
 
 
 def _check_keys(fields: Mapping[str, Any]) -> None:
