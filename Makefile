@@ -25,7 +25,7 @@ export UV_HTTP_TIMEOUT ?= 120
 export CARGO_HTTP_TIMEOUT ?= 120
 export CARGO_NET_RETRY ?= 10
 
-.PHONY: help tools about-demo about-site demo build kernel quic lab generate test test-slow test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel bench-ray docs docs-claims docs-drawn docs-fidelity docs-kernel docs-vlinux docs-scorecards docs-performance vectors record lock wheel notebook site clean
+.PHONY: help tools rust-tests check-rust check-python about-demo about-site demo build kernel quic lab generate test test-slow test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel bench-ray docs docs-claims docs-drawn docs-fidelity docs-kernel docs-vlinux docs-scorecards docs-performance vectors record lock wheel notebook site clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -45,6 +45,9 @@ test-slow: NEEDED += wasm node npm network iperf3 chromium firefox tshark tcptra
 # What cargo can build here.
 CRATES = --workspace $(shell scripts/require.sh --check clang libelf || \
 	echo --exclude ackclock-linux --exclude ackclock-py-kernel)
+
+# Two at a time, all of them also after a failure.
+BESIDE = $(MAKE) --no-print-directory --silent --keep-going -j2
 
 tools:
 	@scripts/require.sh $(NEEDED) -- $(WANTED)
@@ -74,22 +77,32 @@ quic: $(VENV)/quic build ## QUIC stacks as flows: `stack = "quinn"` (tests have 
 lab: build $(LAB) ## The laboratory as files for any web server, in out/lab (minutes): needs clang
 	@$(BIN)/python scripts/lab_page.py out/lab
 
-test: $(VENV)/quic build $(VENV)/dev ## The tests of every crate and command (17 minutes from nothing); skipped ones at the end
-	@if scripts/require.sh --check clang libelf; then $(MAKE) --no-print-directory --silent $(KERNEL); fi
-	@if scripts/require.sh --check clang wasm node; then $(MAKE) --no-print-directory --silent $(LAB); fi
+# What tests need is built beside Rust's tests: the link of one waits while the other compiles.
+rust-tests:
+	@MAKEFLAGS= cargo test --locked --no-run $(or $(RUST),$(CRATES))
+
+test: $(VENV)/quic $(BIN)/ackclock $(VENV)/dev ## The tests of every crate and command (17 minutes from nothing); skipped ones at the end
+	@$(BESIDE) rust-tests $(CORE) $(shell scripts/require.sh --check clang libelf && echo $(KERNEL)) \
+		$(shell scripts/require.sh --check clang wasm node && echo $(LAB))
 	@RUST="$(or $(RUST),$(CRATES))" PYTHON="$(PYTHON)" scripts/test.sh
 
-test-slow: $(VENV)/quic kernel $(LAB) $(VENV)/clang $(VENV)/dev $(VENV)/ray $(VENV)/docs $(VENV)/programs ## The tests that take minutes each: browsers, virtual machines, real time (root)
+test-slow: $(VENV)/quic $(BIN)/ackclock $(VENV)/clang $(VENV)/dev $(VENV)/ray $(VENV)/docs $(VENV)/programs ## The tests that take minutes each: browsers, virtual machines, real time (root)
+	@$(BESIDE) rust-tests $(CORE) $(KERNEL) $(LAB)
 	@RUST="$(or $(RUST),$(CRATES))" PYTHON="$(PYTHON)" scripts/test.sh slow
 
 test-fresh: ## `make demo` and `make test` in new Debian systems of many kinds (root); FRESH="root user"
 	@scripts/require.sh python mmdebstrap git
 	@$$(scripts/require.sh --python) scripts/fresh.py $(FRESH)
 
-check: $(VENV)/quic build $(VENV)/dev ## Format, lint, types
+check: $(VENV)/dev ## Format, lint, types
+	@$(BESIDE) check-rust check-python
+
+check-rust:
 	@if scripts/require.sh --check lint; then \
-		cargo fmt --check && cargo clippy --locked $(CRATES) --all-targets -- -D warnings; fi
+		cargo fmt --check && MAKEFLAGS= cargo clippy --locked $(CRATES) --all-targets -- -D warnings; fi
 	@if cargo deny --version >/dev/null 2>&1; then cargo deny --all-features check bans licenses sources; fi
+
+check-python:
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy

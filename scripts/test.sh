@@ -8,31 +8,43 @@ set -u
 export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-1}
 
 status=0
-skipped=$(mktemp)
-trap 'rm -f "$skipped"' EXIT
+said=$(mktemp)
+trap 'exit 130' INT TERM
+trap 'kill -- -$rust 2>/dev/null; rm -f "$said"' EXIT
 
-# A skipped test says so on stderr.
-cargo_test() { cargo test --locked --no-fail-fast "$@" 2> >(tee -a "$skipped" >&2) || status=1; }
+# Rust's tests run beside Python's, which print as they go, and are heard after them. A process group
+# of its own ends as a whole.
+rust_tests() {
+	set -m
+	cargo test --locked --no-fail-fast "$@" >"$said" 2>&1 &
+	rust=$!
+	set +m
+}
+rust_results() {
+	wait $rust || status=1
+	cat "$said"
+}
 # 5: no test of this tier is among those that $PYTHON names.
-python_test() { .venv/bin/pytest "$@" $PYTHON || [ $? = 5 ] || status=1; }
+python_tests() { .venv/bin/pytest "$@" $PYTHON || [ $? = 5 ] || status=1; }
 
-case $RUST in
-*"--exclude ackclock-linux"*)
-	echo "SKIPPED: crates/linux: the kernel part is not built" | tee "$skipped" ;;
-esac
 if [ "${1-}" = slow ]; then
 	# Four times the random cases, where there are any; the build is that of `make test`.
 	export PROPTEST_CASES=1024
-	random=$(grep -l 'proptest!' crates/*/tests/*.rs | sed -E 's|.*/(.*)\.rs|\1::|')
-	cargo_test $RUST --lib
-	cargo_test $RUST --test all -- $random
+	random=$(grep -rl 'proptest!' crates | sed -nE 's,.*/(\w+)(/mod|/tests)?\.rs$,\1::,p')
+	rust_tests $RUST -- $random
 	# Many wait for a browser, a server or a virtual machine.
-	python_test -n 3 --dist loadfile -m "slow and not alone"
-	python_test -m alone
+	python_tests -n 3 --dist loadfile --no-loadscope-reorder -m "slow and not alone"
+	rust_results
+	python_tests -m alone
 else
-	cargo_test $RUST
-	python_test -n 2 --dist loadfile -m "not slow"
+	rust_tests $RUST
+	python_tests -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
+	rust_results
 fi
 
-grep '^SKIPPED' "$skipped" | sort | uniq -c | sed -E 's/^ *([0-9]+) SKIPPED: /SKIPPED [\1] cargo test: /'
+case $RUST in
+*"--exclude ackclock-linux"*) echo "SKIPPED: crates/linux: the kernel part is not built" >>"$said" ;;
+esac
+# A skipped test of Rust's says so.
+grep '^SKIPPED' "$said" | sort | uniq -c | sed -E 's/^ *([0-9]+) SKIPPED: /SKIPPED [\1] cargo test: /'
 exit $status
