@@ -20,14 +20,18 @@ settings.register_profile(
     "tests", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("tests")
+#: Files that take a minute or more, the longest first: at the end none of them is left alone.
+LONG = ("test_report", "test_without_many", "test_wheel", "test_vlinux", "test_mutants",
+        "test_foreign_files")  # fmt: skip
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items):
-    """A test that opens a browser, or that runs alone, is slow."""
+    """A test that opens a browser, or that runs alone, is slow. Long files begin first."""
     for item in items:
         if "browser" in item.fixturenames or item.get_closest_marker("alone"):
             item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: LONG.index(item.path.stem) if item.path.stem in LONG else len(LONG))
 
 
 @pytest.fixture

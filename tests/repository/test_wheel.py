@@ -37,9 +37,10 @@ def maturin(command, directory, *options):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """Of what `make build` compiled; its library needs no other than manylinux allows."""
-    options = ("--release", "--locked", "--interpreter", sys.executable, "--auditwheel", "check")
-    return maturin("build", tmp_path_factory.mktemp("wheel"), *options)
+    """Of what `make quic` compiled; its library needs no other than manylinux allows."""
+    options = ("--release", "--locked", "--features", "quic", "--auditwheel", "check")
+    directory = tmp_path_factory.mktemp("wheel")
+    return maturin("build", directory, *options, "--interpreter", sys.executable)
 
 
 @pytest.fixture(scope="module")
