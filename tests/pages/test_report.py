@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from ackclock import papers
+from ackclock.base.directory import CACHE
 from ackclock.pages import tally
 from common import ACKCLOCK, ROOT, new_context
 
@@ -65,8 +66,10 @@ squareff.fig3.overshoot
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """Every figure of every paper, in quick form."""
+    """Every figure of every paper, in quick form. The next tier finds its runs."""
     cwd = tmp_path_factory.mktemp("report")
+    (ROOT / CACHE).mkdir(exist_ok=True)
+    (cwd / CACHE).symlink_to(ROOT / CACHE)
     command = [ACKCLOCK, "report", "--quick", "-o", "site"]
     subprocess.run(command, cwd=cwd, check=True, capture_output=True)
     return cwd / "site"

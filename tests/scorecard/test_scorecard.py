@@ -17,6 +17,7 @@ import card_form
 from ackclock import AckclockError, Scenario
 from ackclock import evaluate as ackclock_evaluate
 from ackclock import run as ackclock_run
+from ackclock.base.directory import CACHE
 from ackclock.cli import console, evaluate
 from ackclock.draw import html
 from ackclock.estimates.repeats import AtLeast, Repeats
@@ -35,10 +36,10 @@ from common import REFUSED, ROOT, needs_testbed
 BAD = Path(__file__).parent
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    """Runs of CUBIC and Reno are made once."""
-    return tmp_path_factory.mktemp("cards")
+@pytest.fixture
+def cache():
+    """Runs of CUBIC and Reno are made once: the laboratory's tests and each tier find them."""
+    return ROOT / CACHE
 
 
 def evaluated(algorithm, cache, rows=None, against=("cubic", "reno")):
@@ -321,7 +322,7 @@ def test_the_league_ranks_as_the_literature_does(cache):
 
 @needs_testbed
 @pytest.mark.alone
-def test_a_card_with_the_kernel_beside_the_simulator(cache, tmp_path):
+def test_a_card_with_the_kernel_beside_the_simulator(tmp_path):
     """Each number of one point, of each algorithm; what the kernel cannot run is said."""
 
     def short(algorithm, buffer):
@@ -333,10 +334,10 @@ def test_a_card_with_the_kernel_beside_the_simulator(cache, tmp_path):
         Question("R3", "Full?", "5.1.2", short, {"buffer": ("0.5bdp", "1bdp")}, (used, over_all)),
         *run.chosen("R16"),
     )
-    todo = []
+    todo, work = [], Work(tmp_path / "kept")
     found = run.evaluate(
         Request("reno", asked, ("cubic",), quick=True),
-        Work(cache),
+        work,
         on=testbed.Testbed(),
         on_linux=lambda number, seconds: todo.append((number, seconds)),
     )
@@ -365,7 +366,7 @@ def test_a_card_with_the_kernel_beside_the_simulator(cache, tmp_path):
     # Kept: nothing runs again.
     again = Request("reno", asked[:1], ("cubic",), quick=True)
     kernel = testbed.Testbed()
-    again = run.evaluate(again, Work(cache), on=kernel, on_linux=lambda *left: todo.append(left))
+    again = run.evaluate(again, work, on=kernel, on_linux=lambda *left: todo.append(left))
     assert todo[1:] == [(0, 0.0)]
     assert again.asked[0].linux.answers.answers[0].found == answer.found
 
