@@ -8,13 +8,10 @@ from decimal import Decimal
 
 from ackclock import _core
 
-_UNITS = dict(_core.quantity_units())
-#: Nanoseconds.
-TIME_UNITS = dict(_UNITS["Time"])
-#: Bits per second, decimal as networks count.
-RATE_UNITS = dict(_UNITS["Rate"])
-#: Bytes: kB is 1000, KiB is 1024.
-SIZE_UNITS = dict(_UNITS["Size"])
+#: In ns, in bit/s (decimal, as networks count), and in bytes: kB is 1000, KiB is 1024.
+TIME_UNITS, RATE_UNITS, SIZE_UNITS = (
+    dict(dict(_core.quantity_units())[kind]) for kind in ("Time", "Rate", "Size")
+)
 
 
 def duration_ns(text: str) -> int:

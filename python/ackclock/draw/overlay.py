@@ -75,11 +75,7 @@ def html(result: Result) -> str:
     columns = summary.flow_columns(numbers)
     titles = ["flow", "algorithm", *columns]
     rows = [
-        [
-            flow["flow"],
-            flow["algorithm"],
-            *(_cell(flow, *how) for how in columns.values()),
-        ]
+        [flow["flow"], flow["algorithm"], *(_cell(flow, *how) for how in columns.values())]
         for flow in numbers["flows"][: summary.MOST_FLOWS]
     ]
     cells = "".join(f"<th>{escape(title)}</th>" for title in titles)

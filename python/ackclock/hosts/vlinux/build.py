@@ -281,11 +281,15 @@ def _key(source: Path) -> str:
 
 
 def _unpack(source: Path, into: Path) -> Path:
-    command = ["tar", "-C", str(into), "-xf", str(source)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    _ran(["tar", "-C", str(into), "-xf", str(source)])
+    return next(into.glob("linux-*")).rename(into / "tree")
+
+
+def _ran(command: Sequence[str], names: str = "") -> None:
+    """Runs a program, which reads these names. Raises `AckclockError` with what it says."""
+    done = subprocess.run(command, input=names, capture_output=True, text=True, check=False)
     if done.returncode:
         raise AckclockError(f"{' '.join(command)}: {done.stderr.strip()}")
-    return next(into.glob("linux-*")).rename(into / "tree")
 
 
 def _make(tree: Path, *words: str, settings: dict[str, str] | None = None) -> Iterator[str]:
@@ -373,14 +377,7 @@ def _keep_objects(tree: Path, before: Mapping[str, str], into: Path) -> None:
         and not name.startswith(tuple(f"{each}/" for each in _UNREAD))
     ]
     command = ["tar", "-C", str(tree), "-cf", str(into / "objects.tar"), "--no-recursion"]
-    done = subprocess.run(
-        [*command, "--null", "-T", "-"],
-        input="\0".join(made).encode(),
-        capture_output=True,
-        check=False,
-    )
-    if done.returncode:
-        raise AckclockError(f"{' '.join(command)}: {done.stderr.decode().strip()}")
+    _ran([*command, "--null", "-T", "-"], "\0".join(made))
     lines = "".join(f"{content} {name}\n" for name, content in before.items())
     (into / "made_of").write_text(lines, encoding="utf-8")
 
@@ -402,10 +399,7 @@ def guest(built: Built) -> Path:
     with locked(built.directory):  # several machines start at once
         if not path.exists():
             with replaced(path) as partial:
-                command = ["gcc", "-O2", "-o", str(partial), *sources]
-                done = subprocess.run(command, capture_output=True, text=True, check=False)
-                if done.returncode:
-                    raise AckclockError(f"{' '.join(command)}: {done.stderr.strip()}")
+                _ran(["gcc", "-O2", "-o", str(partial), *sources])
     return path
 
 
