@@ -185,7 +185,7 @@ class JudgedClaim:
 
     @property
     def id(self) -> str:
-        """Its name."""
+        """The name of the claim."""
         return self.claim.id
 
     @property

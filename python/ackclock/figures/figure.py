@@ -88,7 +88,7 @@ class Check:
         return self.experiment.say(point, between=between) or self.experiment.name
 
     def repeats(self, seeds: int) -> list[tuple[Point, int, Scenario]]:
-        """Its runs: point, seed and scenario."""
+        """The runs of the check: point, seed and scenario."""
         return list(repeats_of(self.experiment, self.experiment.points, range(1, seeds + 1)))
 
 
@@ -121,5 +121,5 @@ class Figure:
 
     @property
     def experiments(self) -> list[Experiment]:
-        """Its experiments."""
+        """The experiments of the figure."""
         return list(dict.fromkeys(experiment for experiment, _ in self.needs))

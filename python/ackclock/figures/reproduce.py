@@ -44,7 +44,7 @@ class Reproduced:
 
     @property
     def name(self) -> str:
-        """Its name: "cubicfc/fig05"."""
+        """The name of the figure: "cubicfc/fig05"."""
         return self.named.name
 
     @property

@@ -58,7 +58,7 @@ class Local:
     version: ClassVar[None] = None
 
     def ready(self) -> None:
-        """It runs everywhere."""
+        """The simulator runs everywhere."""
 
     def check(self, scenario: Scenario) -> None:
         """As `Scenario.check`."""

@@ -112,7 +112,7 @@ def analytic(algorithm: str, loss_rate: float, rtt_s: float) -> float | None:
 
 
 def _configured(algorithm: str) -> Mapping[str, Any]:
-    """Its name and values; those of a file that only Linux takes are not known."""
+    """Name and values of an algorithm; those of a file that only Linux takes are not known."""
     try:
         return snapshot.current().configure(algorithm)
     except AckclockError:

@@ -91,12 +91,12 @@ class MakeError(AckclockError):
 class Built:
     """A virtual Linux that can run."""
 
-    #: It has the kernel, the tree that modules are built with, and what was built with it so far.
+    #: With the kernel, the tree that modules are built with, and what was built with it so far.
     directory: Path
 
     @property
     def key(self) -> str:
-        """Its series, and what it was made of."""
+        """The series, and what it was made of."""
         return self.directory.name
 
     @property

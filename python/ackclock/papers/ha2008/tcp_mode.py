@@ -70,7 +70,7 @@ WINDOW = Column(MEANS, "mean_packets", "mean window", "packets")
 
 
 def _of_sack(algorithm: str, share: float) -> Quantity:
-    """Its mean window over that of standard TCP."""
+    """The mean window of an algorithm over that of standard TCP."""
     mode = MODES[algorithm]
     name = f"mean window, {NAMES[algorithm]} / SACK, largest {share:g} × {mode} packets"
     return WINDOW.ratio(name, algorithm=(algorithm, SACK), mode=mode, share=share)
