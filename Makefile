@@ -111,7 +111,7 @@ bench: ## Packets per second of one core (to target/bench.json), and CUBIC's cub
 	@scripts/require.sh cc cargo valgrind
 	cargo bench --locked -p ackclock-host -p ackclock-sim
 
-bench-counts: ## Rewrite the instructions per packet that `make bench` compares with (1 minute)
+bench-counts: ## Lower the instructions per packet that `make bench` allows to those of now (1 minute)
 	@scripts/require.sh cc cargo valgrind
 	ACKCLOCK_WRITE_COUNTS=1 cargo bench --locked -p ackclock-sim
 

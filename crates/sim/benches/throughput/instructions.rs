@@ -16,11 +16,11 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The counts that are checked in: compilers → scenario → instructions per packet.
+/// The counts that are checked in: compilers → scenario → the fewest instructions per packet so far.
 type File = BTreeMap<String, BTreeMap<String, f64>>;
 
 /// How far above its count a scenario may be, as a share.
-const MARGIN: f64 = 0.05;
+const MARGIN: f64 = 0.01;
 /// Features of processors that the C library must not use.
 const TUNABLES: &str = "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX2,-AVX,-ERMS,-FSRM";
 
@@ -116,12 +116,14 @@ impl Counts {
         self.file.get(&self.compilers)?.get(name).copied()
     }
 
-    /// Writes the counts into the file.
+    /// Writes the counts into the file that are below those it has.
     pub fn write(mut self) -> Outcome<()> {
-        for (name, count) in &self.measured {
-            println!("{name:<18} {count:>8.1}");
+        let known = self.file.entry(self.compilers).or_default();
+        for (name, count) in self.measured {
+            let least = known.entry(name.clone()).or_insert(count);
+            println!("{name:<18} {count:>8.1} {least:>8.1}");
+            *least = least.min(count);
         }
-        self.file.insert(self.compilers, self.measured);
         let json = serde_json::to_string_pretty(&self.file)?;
         std::fs::write(path(), json + "\n")?;
         println!("wrote {}", path().display());
@@ -148,8 +150,8 @@ impl Counts {
             return Ok(());
         }
         Err(format!(
-            "instructions per packet rose by more than {:.0} %: {}. If that is meant, type \
-             `make bench-counts` and commit instructions.json",
+            "instructions per packet rose by more than {:.0} %: {}. What is off must cost nothing: \
+             ask for it in a slow path (`tcp/plan.rs`)",
             100.0 * MARGIN,
             too_many.join("; ")
         )

@@ -1,7 +1,7 @@
 //! Simulated data packets per second of one core, instructions per packet, and memory.
 //!
 //! `make bench` prints a table, writes `target/bench.json`, and fails if a scenario needs more
-//! instructions per packet than `instructions.json` allows. `make bench-counts` rewrites that file.
+//! instructions per packet than `instructions.json` allows. `make bench-counts` lowers what it allows.
 //!
 //! Time and memory are those of a process that runs the scenario once: the processor time of the
 //! simulation, best of several runs, and how far the resident size of the process rose.
@@ -24,7 +24,7 @@ use std::time::Duration;
 const RUNS: u32 = 3;
 const AT_LEAST: Duration = Duration::from_secs(2);
 const AT_MOST: Duration = Duration::from_secs(8);
-/// Set by `make bench-counts`: count only, and write the counts.
+/// Set by `make bench-counts`: count only, and write the counts that fell.
 const WRITE: &str = "ACKCLOCK_WRITE_COUNTS";
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
