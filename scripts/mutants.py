@@ -54,9 +54,17 @@ MUTANTS = (
     Mutant(
         "poll_new",
         f"{TCP}/header_prediction.rs",
-        "        if self.waits_for_pacing() {\n            return None;\n        }\n"
-        "        self.transmit_new::<true, false>()",
-        "        self.transmit_new::<true, false>()",
+        "        if P::COMMON.is_none() && self.waits_for_pacing() {\n"
+        "            return None;\n        }\n",
+    ),
+    Mutant(
+        "special",
+        f"{TCP}/report.rs",
+        "    pub fn stop_writing(&mut self) {\n        self.forget_plan();\n",
+        "    pub fn stop_writing(&mut self) {\n",
+    ),
+    Mutant(
+        "Plan", f"{TCP}/header_prediction.rs", "self.host.is_asked() || self.pacer", "self.pacer"
     ),
     Mutant("are_none", f"{TCP}/limits.rs", " & self.flow.receive_window == u64", " == u64"),
     Mutant("settled_until_ns", f"{TCP}/rtt.rs", "value <= self.best[2].1 || now_ns", "now_ns"),

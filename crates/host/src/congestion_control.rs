@@ -398,6 +398,11 @@ impl CongestionControl {
         &self.algorithm
     }
 
+    /// Does the algorithm want [`min_tso_segs`](Self::min_tso_segs)?
+    pub fn has_min_tso_segs(&self) -> bool {
+        self.ops().min_tso_segs.is_some()
+    }
+
     /// Least packets in an offloaded burst. By default 2.
     pub fn min_tso_segs(&mut self) -> u32 {
         match self.ops().min_tso_segs {

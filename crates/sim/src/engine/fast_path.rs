@@ -5,9 +5,9 @@
 use super::links::Links;
 use super::simulation::Simulation;
 use crate::flow::ConnectionState;
-use crate::tcp::Transmit;
+use crate::tcp::{Linux2_6, Linux6, Plan, Predicted, Transmit};
 use crate::RunError;
-use ackclock_host::prefetch;
+use ackclock_host::{prefetch, Era};
 use ackclock_net::schedule::NEVER;
 
 /// What the fast path has left of its last event.
@@ -40,9 +40,22 @@ impl Simulation<'_, Links> {
             let alone_until_ns = self.schedule.alone_until_ns().min(until_ns + 1);
             let mut next_ns = at_ns;
             loop {
-                let flow = &self.flows[element];
+                let flow = &mut self.flows[element];
                 let handled = if flow.next_timer_ns > next_ns {
-                    self.fast_path(element, &mut next_ns, alone_until_ns, left)?
+                    match flow.state.open().and_then(|each| each.sender.plan()) {
+                        Some(Era::Linux6) => {
+                            self.fast_path::<Linux6>(element, &mut next_ns, alone_until_ns, left)?
+                        }
+                        Some(Era::Linux2_6) => {
+                            self.fast_path::<Linux2_6>(element, &mut next_ns, alone_until_ns, left)?
+                        }
+                        None => self.fast_path::<Predicted>(
+                            element,
+                            &mut next_ns,
+                            alone_until_ns,
+                            left,
+                        )?,
+                    }
                 } else {
                     self.forward_plain_ack(element, &mut next_ns, left)
                 };
@@ -112,7 +125,7 @@ impl Simulation<'_, Links> {
     /// down. Then `next_ns` is when the flow wants to run next. Returns whether the first event was
     /// one.
     #[inline(always)]
-    fn fast_path(
+    fn fast_path<P: Plan>(
         &mut self,
         element: usize,
         next_ns: &mut u64,
@@ -136,7 +149,11 @@ impl Simulation<'_, Links> {
             let Some(&(at_ns, ref ack)) = connection.acks.front() else {
                 break SlowPathReason::Nothing(NEVER);
             };
-            if at_ns >= before_ns || more == 0 || !connection.sender.predicts(ack) {
+            if at_ns >= before_ns || more == 0 || !connection.sender.predicts::<P>(ack) {
+                break SlowPathReason::Nothing(at_ns);
+            }
+            // Its plan is quicker.
+            if P::COMMON.is_none() && connection.sender.is_common() && more < *left {
                 break SlowPathReason::Nothing(at_ns);
             }
             let (now_ns, ack) = (at_ns, ack.ack);
@@ -144,7 +161,7 @@ impl Simulation<'_, Links> {
             more -= 1;
             hash.add(now_ns ^ number);
             hash.add(ack);
-            if !connection.sender.handle_predicted(now_ns, ack) {
+            if !connection.sender.handle_predicted::<P>(now_ns, ack) {
                 *next_ns = now_ns;
                 break SlowPathReason::Report;
             }
@@ -153,34 +170,23 @@ impl Simulation<'_, Links> {
                 break SlowPathReason::Turn;
             }
             let turn = loop {
-                // Its parts, so that most bursts stay in registers.
-                let Some(Transmit {
-                    first,
-                    segments,
-                    pushed,
-                    marks,
-                }) = connection.sender.poll_new()
-                else {
+                let Some(burst) = connection.sender.poll_new::<P>() else {
                     break Ok(connection.sender.poll_timeout());
                 };
-                if first + u64::from(segments) == flow.segments || !loss.passes(segments) {
-                    break Err(SlowPathReason::Burst(Transmit {
-                        first,
-                        segments,
-                        pushed,
-                        marks,
-                    }));
+                let last = P::COMMON.is_none() && burst.range().end == flow.segments;
+                if last || !loss.passes(burst.segments) {
+                    break Err(SlowPathReason::Burst(burst));
                 }
-                packets += u64::from(segments);
-                if segments == 2 && link.takes(2, now_ns, flow.packet_bytes) {
+                packets += u64::from(burst.segments);
+                if burst.segments == 2 && link.takes(2, now_ns, flow.packet_bytes) {
                     let departures_ns = link.enqueue_pair(now_ns, flow.packet_bytes);
                     hash.add(departures_ns[0]);
                     hash.add(departures_ns[1]);
                     let at_ns = departures_ns.map(|departs_ns| departs_ns + flow.forth_ns);
-                    let pushes = pushed && pushes_bursts;
+                    let pushes = burst.pushed && pushes_bursts;
                     if connection
                         .receiver
-                        .is_ordinary_pair(at_ns, now_ns, first, pushes)
+                        .is_ordinary_pair(at_ns, now_ns, burst.first, pushes)
                     {
                         let (cause, ack) = connection.receiver.handle_pair(now_ns);
                         match &mut connection.pending_acks {
@@ -195,21 +201,9 @@ impl Simulation<'_, Links> {
                         }
                         continue;
                     }
-                    let burst = Transmit {
-                        first,
-                        segments,
-                        pushed,
-                        marks,
-                    };
-                    flow.receive(at_ns[0], now_ns, first, burst);
-                    flow.receive(at_ns[1], now_ns, first + 1, burst);
+                    flow.receive(at_ns[0], now_ns, burst.first, burst);
+                    flow.receive(at_ns[1], now_ns, burst.first + 1, burst);
                 } else {
-                    let burst = Transmit {
-                        first,
-                        segments,
-                        pushed,
-                        marks,
-                    };
                     dropped += flow.carry(link, &mut hash, now_ns, burst);
                 }
                 next_independent_ns = flow.next_independent_ns().min(until_ns);

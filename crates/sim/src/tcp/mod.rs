@@ -102,6 +102,7 @@ mod limits;
 mod loss;
 mod output;
 mod pacing;
+mod plan;
 pub mod profile;
 mod ranges;
 mod rate;
@@ -130,6 +131,7 @@ pub use ecn::Marks;
 pub use limits::FlowLimits;
 pub use ranges::Range;
 
+pub(crate) use plan::{Linux2_6, Linux6, Plan, Predicted};
 pub use receive_buffer::ReceiveBuffer;
 pub use receiver::Receiver;
 pub(crate) use scoreboard::{Retransmission, Rings, Slot, FIRST_CAPACITY};

@@ -6,15 +6,21 @@
 
 use super::bursts::{Bursts, Defers};
 use super::limits::Limits;
+use super::plan::{Any, Linux2_6, Linux6, Plan, LIMITED};
 use super::sender::{Rexmit, Sender};
 use super::transmit::Transmit;
-use ackclock_host::CaEvent;
+use ackclock_host::{CaEvent, Era};
 
 impl Sender {
     /// The next burst to send now; `None` if there is nothing more to send.
     #[inline(always)]
     pub fn poll_transmit(&mut self, now_ns: u64) -> Option<Transmit> {
         debug_assert_eq!(now_ns, self.host.now_ns());
+        match self.plan().filter(|_| !self.is_idle()) {
+            Some(Era::Linux6) => return self.poll_new::<Linux6>(),
+            Some(Era::Linux2_6) => return self.poll_new::<Linux2_6>(),
+            None => (),
+        }
         if self.rexmit >= Rexmit::Head {
             return self.transmit_for_timer();
         }
@@ -26,7 +32,7 @@ impl Sender {
                 return Some(burst);
             }
         }
-        let burst = self.transmit_new::<false, false>();
+        let burst = self.transmit_new::<Any, false>();
         if burst.is_none() && self.rexmit == Rexmit::New && self.board.nxt() <= self.high_seq {
             // F-RTO had no new data to send: use conventional recovery.
             self.frto.give_up();
@@ -42,7 +48,7 @@ impl Sender {
         if self.waits_for_pacing() {
             return None;
         }
-        let burst = self.transmit_new::<false, true>();
+        let burst = self.transmit_new::<Any, true>();
         if burst.is_some() {
             self.nothing_to_send();
         }
@@ -148,26 +154,28 @@ impl Sender {
         burst
     }
 
-    /// `PREDICTED`: packets are out, none is SACKed, lost or sent again, the state is Open, and nothing
-    /// is to be sent again. `PUSHED`: no burst waits for a larger one.
+    /// `PUSHED`: no burst waits for a larger one.
     #[inline(always)]
-    pub(super) fn transmit_new<const PREDICTED: bool, const PUSHED: bool>(
-        &mut self,
-    ) -> Option<Transmit> {
-        if !self.limits.are_none() {
+    pub(super) fn transmit_new<P: Plan, const PUSHED: bool>(&mut self) -> Option<Transmit> {
+        if self.is_limited::<P>() {
             self.note_ack_and_write();
+        } else if P::COMMON.is_none() && self.special == LIMITED {
+            self.forget_plan();
         }
-        let in_flight = match PREDICTED {
+        let in_flight = match P::PREDICTED {
             true => self.tp().packets_out,
             false => self.host.in_flight(),
         };
         debug_assert_eq!(in_flight, self.host.in_flight());
         if in_flight >= self.tp().snd_cwnd {
-            self.nothing_to_send();
+            match P::COMMON {
+                Some(_) => self.end_of_turn::<P>(false),
+                None => self.nothing_to_send(),
+            }
             return None;
         }
         let (mut unsent, mut room) = (Limits::NONE, Limits::NONE);
-        if !self.limits.are_none() {
+        if self.is_limited::<P>() {
             if self.limits.available(&self.board) == 0 {
                 self.expand_send_buffer();
             }
@@ -179,58 +187,63 @@ impl Sender {
                     self.tcp_check_probe_timer();
                 }
                 self.nothing_to_send();
-                return self.refill::<PREDICTED, PUSHED>();
+                return self.refill::<P, PUSHED>();
             }
         }
-        if !PREDICTED {
+        if !P::PREDICTED {
             self.validation.restart_after_idle(&mut self.host);
         }
         let cwnd = self.tp().snd_cwnd;
         let quota = cwnd - in_flight;
-        if matches!(self.bursts, Bursts::Window | Bursts::Written) {
-            let mut segments = match self.limits.are_none() {
-                true => quota,
-                false => unsent.min(room).min(quota.into()) as u32,
+        let bursts = P::COMMON.map_or(self.bursts, |(_, bursts)| bursts);
+        if matches!(bursts, Bursts::Window | Bursts::Written) {
+            let mut segments = match self.is_limited::<P>() {
+                false => quota,
+                true => unsent.min(room).min(quota.into()) as u32,
             };
-            if self.bursts == Bursts::Written {
+            if bursts == Bursts::Written {
                 let most = self.queue.until_push(self.board.nxt());
                 segments = most.min(segments.into()) as u32;
             }
-            if !PREDICTED && self.small_queue.is_some() {
+            if !P::PREDICTED && self.small_queue.is_some() {
                 segments = 1;
                 if self.is_throttled(segments, 0) {
                     self.nothing_to_send();
                     return None;
                 }
             }
-            return Some(self.send::<PREDICTED>(segments, in_flight));
+            return Some(self.send::<P>(segments, in_flight));
         }
-        let burst = self.bursts.limit(&mut self.host, self.rtt.min_us());
-        let wanted = u64::from(quota.min(self.bursts.share(cwnd)).min(burst));
+        let burst = bursts.limit(&mut self.host, self.rtt.min_us());
+        let wanted = u64::from(quota.min(bursts.share(cwnd)).min(burst));
         let nxt = self.board.nxt();
         let head = self.queue.head(nxt, unsent, wanted);
         let allowed = (u64::from(quota), room);
         let head_ns = self.board.head_sent_ns();
-        let defers = self
-            .bursts
-            .defers(&self.host, allowed, burst.into(), &head, head_ns);
+        let defers = bursts.defers(&self.host, allowed, burst.into(), &head, head_ns);
         // A FIN in the packet: the application writes no more.
         let ends = nxt + head.segments == self.limits.segments();
         if PUSHED || defers == Defers::No || (defers == Defers::ForData && ends) {
             let segments = wanted.min(head.segments).min(room) as u32;
-            if !PREDICTED && self.small_queue.is_some() && self.is_throttled(segments, 0) {
+            if !P::PREDICTED && self.small_queue.is_some() && self.is_throttled(segments, 0) {
                 self.queue.cut(nxt + u64::from(segments));
                 self.nothing_to_send();
                 return None;
             }
-            return Some(self.send::<PREDICTED>(segments, in_flight));
+            return Some(self.send::<P>(segments, in_flight));
         }
         self.host.note_deferred();
-        self.end_of_turn(defers == Defers::ForCwnd);
-        if self.limits.are_none() {
+        self.end_of_turn::<P>(defers == Defers::ForCwnd);
+        if !self.is_limited::<P>() {
             return None;
         }
-        self.refill::<PREDICTED, PUSHED>()
+        self.refill::<P, PUSHED>()
+    }
+
+    /// Whether more than cwnd may limit the flow.
+    #[inline(always)]
+    fn is_limited<P: Plan>(&self) -> bool {
+        P::COMMON.is_none() && !self.limits.are_none()
     }
 
     /// The ACK that has come may be the first. The application writes, unless it first lets leave what is
@@ -246,7 +259,7 @@ impl Sender {
     /// Nothing of what is written can leave: the application fills the send buffer again.
     #[cold]
     #[inline(never)]
-    fn refill<const PREDICTED: bool, const PUSHED: bool>(&mut self) -> Option<Transmit> {
+    fn refill<P: Plan, const PUSHED: bool>(&mut self) -> Option<Transmit> {
         let written = self.limits.written();
         if !self.limits.refills() {
             return None;
@@ -255,7 +268,7 @@ impl Sender {
         if self.limits.written() == written {
             return None;
         }
-        self.transmit_new::<PREDICTED, PUSHED>()
+        self.transmit_new::<P, PUSHED>()
     }
 
     /// The application writes what the send buffer has room for.
@@ -279,29 +292,39 @@ impl Sender {
 
     /// Sends new data beside the `in_flight` packets.
     #[inline(always)]
-    fn send<const PREDICTED: bool>(&mut self, segments: u32, in_flight: u32) -> Transmit {
-        let first = !PREDICTED && self.is_idle();
-        if !PREDICTED && in_flight == 0 {
+    fn send<P: Plan>(&mut self, segments: u32, in_flight: u32) -> Transmit {
+        let first = !P::PREDICTED && self.is_idle();
+        if !P::PREDICTED && in_flight == 0 {
+            self.forget_plan();
             self.host.event(CaEvent::TxStart);
         }
         self.host.note_sent();
         let now_ns = self.host.now_ns();
         let end = self.board.nxt() + u64::from(segments);
-        let pushed = self.queue.pushes(end) || end == self.limits.offered();
+        let at_end = P::COMMON.is_none() && end == self.limits.offered();
+        let pushed = self.queue.pushes(end) || at_end;
         let mut burst = self
             .board
             .send(self.host.counts(), now_ns, segments, pushed);
         burst.pushed |= self.pushes_bursts & (segments > 1);
-        burst.marks = self.host.marks_of_new_data();
-        self.rate
-            .on_sent(&mut self.host, self.board.una(), burst, first);
         self.validation.on_sent(segments);
-        self.note_sent(segments);
-        if !PREDICTED && self.host.in_cwnd_reduction() {
+        if P::COMMON.is_some() {
+            self.totals.sent(segments);
+            self.host.set_next_send_ns(now_ns);
+        } else {
+            burst.marks = self.host.marks_of_new_data();
+            self.rate
+                .on_sent(&mut self.host, self.board.una(), burst, first);
+            self.note_sent(segments);
+        }
+        if !P::PREDICTED && self.host.in_cwnd_reduction() {
             self.reduction.on_sent(segments);
         }
         // `tcp_event_new_data_sent`, `tcp_schedule_loss_probe`
-        if !self.tcp_schedule_loss_probe(false) && (first || self.timers.awaits_probe()) {
+        if !self.sets_timer
+            && !self.tcp_schedule_loss_probe(false)
+            && (first || self.timers.awaits_probe())
+        {
             self.tcp_rearm_rto();
         }
         burst
@@ -342,7 +365,7 @@ impl Sender {
         }
         let probe = if new_data {
             let segments = self.probe_segments();
-            let probe = self.send::<false>(segments, self.host.in_flight());
+            let probe = self.send::<Any>(segments, self.host.in_flight());
             self.nothing_to_send();
             probe
         } else {
@@ -368,18 +391,21 @@ impl Sender {
     }
 
     /// Ends a turn: nothing more can be sent.
-    #[inline]
+    #[inline(never)]
     fn nothing_to_send(&mut self) {
         self.limits.note(&self.board, &self.host);
-        self.end_of_turn(false);
+        self.end_of_turn::<Any>(false);
     }
 
     /// `blocked`: data waits for a larger window.
-    #[inline]
-    fn end_of_turn(&mut self, blocked: bool) {
+    #[inline(always)]
+    fn end_of_turn<P: Plan>(&mut self, blocked: bool) {
         self.host.publish_nxt(self.board.nxt());
+        if std::mem::take(&mut self.sets_timer) {
+            self.set_xmit_timer(self.validation.has_sent());
+        }
         // `tcp_push_pending_frames`: where no data waits, nothing judges the window.
-        let had_data = self.limits.are_none()
+        let had_data = !self.is_limited::<P>()
             || self.validation.has_sent()
             || self.limits.unsent(&self.board) > 0;
         if !had_data {

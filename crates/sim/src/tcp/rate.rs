@@ -94,6 +94,11 @@ impl RateSampler {
         }
     }
 
+    /// Whether an algorithm reads the samples.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Whether the application had left nothing to send when a segment of the window was sent. False if
     /// the algorithm does not read the delivery rate.
     pub(super) fn was_app_limited(&self, segment: u64) -> bool {

@@ -78,6 +78,7 @@ impl Sender {
 
     /// The application has nothing to write until [`write`](Self::write).
     pub(crate) fn write_nothing(&mut self) {
+        self.forget_plan();
         let has_explicit_writes = self.queue.write_nothing();
         self.limits.begin_without_data(has_explicit_writes);
         if has_explicit_writes {
@@ -90,6 +91,7 @@ impl Sender {
     /// complete when they are acknowledged. Then call [`write_packet`](Self::write_packet) until it
     /// returns `None`.
     pub(crate) fn write(&mut self, now_ns: u64, segments: u64, waits: bool) {
+        self.forget_plan();
         self.host.clock(now_ns);
         self.limits.report_at_end();
         if self.limits.has_explicit_writes() {
@@ -126,6 +128,7 @@ impl Sender {
 
     /// Stops the application: it writes no more than the sender has already sent.
     pub fn stop_writing(&mut self) {
+        self.forget_plan();
         self.limits.stop_at(self.board.nxt());
     }
 

@@ -7,6 +7,7 @@ use super::host::Host;
 use super::limits::{FlowLimits, Limits};
 use super::loss::{DupThresh, LossDetection, NewReno, Tlp};
 use super::pacing::{Pacer, SK_PACING_NONE};
+use super::plan::{lasting_specials, SLOW};
 use super::profile::{Kernel, Switches};
 use super::rate::RateSampler;
 use super::recovery::{Frto, Reduction, SackFrto, Undo};
@@ -23,12 +24,18 @@ use ackclock_host::{CongestionControl, Era};
 /// needs comes first.
 #[repr(C)]
 pub struct Sender {
+    /// What makes an ACK or a burst uncommon ([`plan`](super::plan)).
+    pub(super) special: u8,
+    /// Which of these bits stay.
+    pub(super) lasting: u8,
     /// Which kernel's order an ACK has.
     pub(super) era: Era,
     pub(super) bursts: Bursts,
     pub(super) rexmit: Rexmit,
     /// No short way is taken (ADR 17).
     pub(super) long_way: bool,
+    /// The timer is set when the turn of a predicted ACK ends.
+    pub(super) sets_timer: bool,
     pub(super) reduction: Reduction,
     pub(super) frto: Frto,
     /// A burst of several segments ends with PSH (`__tcp_transmit_skb`): they are one packet.
@@ -57,6 +64,9 @@ pub struct Sender {
     pub(super) awaits_answer: bool,
     /// What it has in the queue of its host's interface, if that is in the scenario.
     pub(super) small_queue: Option<Box<SmallQueue>>,
+    /// A key that only the long way sets: how many ACKs were predicted.
+    #[cfg(feature = "spare-key")]
+    pub(super) spare: Option<Box<u64>>,
 }
 
 /// What [`Sender::poll_transmit`] may send besides new data. From `Head` on it is a timer that sends.
@@ -215,20 +225,30 @@ impl Sender {
             limits.tune(first);
         }
         limits.autotune(host.send_buffer());
+        let loss = match (switches.sack, switches.rack) {
+            (true, true) => kernel.loss_detection,
+            (true, false) => LossDetection::DupThresh(DupThresh::new()),
+            (false, _) => LossDetection::NewReno(NewReno::new()),
+        };
+        let tlp = Tlp::new(
+            kernel.tail_loss_probe && switches.tlp && switches.sack,
+            switches.rto_min_us(),
+        );
+        let rare = host.has_rare_hooks() || rate.is_wanted() || small_queue.is_some();
+        #[cfg(feature = "spare-key")]
+        let spare = switches.long_way.then(Box::default);
+        #[cfg(feature = "spare-key")]
+        let rare = rare || spare.is_some();
         Self {
+            special: SLOW,
+            lasting: lasting_specials((kernel.era, bursts, &loss, &tlp), rare, switches.long_way),
+            sets_timer: false,
             host,
             board: Scoreboard::new(),
             pushes_bursts: switches.tso || !kernel.pushes_bursts,
             rtt,
-            loss: match (switches.sack, switches.rack) {
-                (true, true) => kernel.loss_detection,
-                (true, false) => LossDetection::DupThresh(DupThresh::new()),
-                (false, _) => LossDetection::NewReno(NewReno::new()),
-            },
-            tlp: Tlp::new(
-                kernel.tail_loss_probe && switches.tlp && switches.sack,
-                switches.rto_min_us(),
-            ),
+            loss,
+            tlp,
             era: kernel.era,
             high_seq: 0,
             reduction: kernel.reduction,
@@ -253,6 +273,8 @@ impl Sender {
             duplicates: 0,
             awaits_answer: false,
             small_queue,
+            #[cfg(feature = "spare-key")]
+            spare,
             events: None,
         }
     }

@@ -21,21 +21,27 @@ impl Sender {
         self.timers.arm_rto(&self.host, || board.head_sent_ns());
     }
 
+    /// Sets the timer after an ACK that advances; `sent`: new data has left since.
+    pub(super) fn tcp_set_xmit_timer(&mut self, sent: bool) {
+        self.set_xmit_timer(sent);
+    }
+
+    /// The same at the end of a turn, which most ACKs have.
     #[inline(always)]
-    pub(super) fn tcp_set_xmit_timer(&mut self) {
-        if !self.tcp_schedule_loss_probe(true) {
+    pub(super) fn set_xmit_timer(&mut self, sent: bool) {
+        if !(self.tlp.is_enabled() && self.schedule_probe(!sent)) {
             self.tcp_rearm_rto();
         }
     }
 
     /// Sets the timer for a tail loss probe, or for the timeout if that is earlier. Returns whether
     /// the state allows a probe. If an ACK is `advancing`, the timeout counts from now.
-    #[inline]
+    #[inline(never)]
     pub(super) fn tcp_schedule_loss_probe(&mut self, advancing: bool) -> bool {
         self.tlp.is_enabled() && self.schedule_probe(advancing)
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn schedule_probe(&mut self, advancing: bool) -> bool {
         let host = &self.host;
         let Some(probe_us) = self.tlp.wait_us(host) else {
@@ -60,6 +66,7 @@ impl Sender {
 
     /// Handles the timer that is due at [`poll_timeout`](Self::poll_timeout).
     pub fn handle_timeout(&mut self, now_ns: u64) {
+        self.forget_plan();
         if self.pacer.expired(now_ns) {
             self.host.clock(now_ns);
             // `tcp_tsq_write`: what is lost comes first, also during F-RTO.

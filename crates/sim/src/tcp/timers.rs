@@ -93,7 +93,7 @@ impl Timers {
 
     /// Arms the timeout, `icsk_rto` from now. If another timer has replaced the timeout, it counts
     /// from the sending of the head.
-    #[inline]
+    #[inline(always)]
     pub(super) fn arm_rto(&mut self, host: &Host, head_sent_ns: impl Fn() -> u64) {
         let wait = match self.timer {
             Timer::LossProbe | Timer::Reordering => {

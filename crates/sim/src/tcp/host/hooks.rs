@@ -75,6 +75,18 @@ impl Host {
         self.cc.enters_cwr()
     }
 
+    /// Whether a hook has asked for what few flows have: pacing, ECN, `tcp_enter_cwr`.
+    #[inline]
+    pub(in crate::tcp) fn is_asked(&self) -> bool {
+        let (tp, sk) = (self.tp(), &self.tp().inet_conn.sk);
+        sk.sk_pacing_status | u32::from(tp.ecn_flags | sk.sk_host.enters_cwr) != 0
+    }
+
+    /// Whether the algorithm has a hook that few have.
+    pub(in crate::tcp) fn has_rare_hooks(&self) -> bool {
+        self.cc.has_in_ack_event() || self.cc.has_cong_control() || self.cc.has_min_tso_segs()
+    }
+
     /// How large the algorithm wants the send buffer to be, packets (`tcp_sndbuf_expand`); `None` if
     /// it has no `sndbuf_expand`.
     pub(in crate::tcp) fn send_buffer(&mut self) -> Option<u64> {

@@ -3,7 +3,7 @@
 use super::super::ack::Ack;
 use super::super::flags::AckFlags;
 use super::super::ranges::Range;
-use super::super::sender::{Rexmit, Sender};
+use super::super::sender::Sender;
 use super::*;
 
 /// An ACK arrives.
@@ -31,7 +31,7 @@ pub(in super::super) fn tcp_ack(sk: &mut Sender, now_ns: u64, ack: &Ack) {
     let dubious = tcp_ack_is_dubious(sk, &flags);
     let frto_cwnd = sk.sack_frto.is_active() && sk.tcp_process_frto(ack, flags, &delivery);
     if una_advanced {
-        sk.tcp_set_xmit_timer(); // `tcp_ack_packets_out`
+        sk.tcp_set_xmit_timer(false); // `tcp_ack_packets_out`
         if !frto_cwnd && !sk.host.in_cwnd_reduction() {
             tcp_cong_avoid(sk, prior.in_flight);
         }
@@ -39,27 +39,30 @@ pub(in super::super) fn tcp_ack(sk: &mut Sender, now_ns: u64, ack: &Ack) {
     if dubious {
         sk.tcp_fastretrans_alert_2_6(flags);
     }
-    apply_requested_cwr(sk);
+    apply_requested_cwr(sk, |sk| sk.tcp_enter_cwr_2_6(true));
     sk.host.note_delivered(newly_delivered);
     sk.pacer.update_rate(&mut sk.host);
     end(sk, &prior, dubious);
 }
 
-/// What [`tcp_ack`] does with an ACK that is predicted. Returns whether it leaves nothing to report.
+/// What [`tcp_ack`] does with an ACK that is predicted.
 #[inline(always)]
-pub(in super::super) fn tcp_ack_predicted(sk: &mut Sender, now_ns: u64, una: u64) -> bool {
+pub(in super::super) fn tcp_ack_predicted<P: Plan>(sk: &mut Sender, now_ns: u64, una: u64) {
     sk.host.clock(now_ns);
-    sk.rexmit = Rexmit::None;
-    let tp = sk.host.tp();
-    let (prior_ssthresh, prior_in_flight) = (tp.snd_ssthresh, tp.packets_out);
-    sk.host.in_ack_event(una, true, false, false);
-    let (acked, ..) = clean_predicted(sk, now_ns, una);
-    sk.tcp_set_xmit_timer();
+    let prior_in_flight = sk.tp().packets_out;
+    if P::COMMON.is_none() {
+        sk.host.in_ack_event(una, true, false, false);
+    }
+    let (acked, ..) = clean_predicted::<P>(sk, now_ns, una);
+    if P::COMMON.is_none() {
+        sk.tcp_set_xmit_timer(false);
+    }
     tcp_cong_avoid(sk, prior_in_flight);
-    apply_requested_cwr(sk);
+    apply_requested_cwr(sk, |sk| sk.tcp_enter_cwr_2_6(true));
     sk.host.note_delivered(acked);
-    sk.pacer.update_rate(&mut sk.host);
-    !note_slow_start_exit(sk, prior_ssthresh) && sk.is_at_work()
+    if P::COMMON.is_none() {
+        sk.pacer.update_rate(&mut sk.host);
+    }
 }
 
 #[cold]
@@ -74,12 +77,4 @@ fn tcp_check_dsack(sk: &mut Sender, duplicate: Range) -> bool {
 fn tcp_cong_avoid(sk: &mut Sender, prior_in_flight: u32) {
     sk.validation.before_growth(&mut sk.host, prior_in_flight);
     sk.host.grow(1);
-}
-
-/// Does what a hook has asked for by `tcp_enter_cwr`.
-#[inline(always)]
-fn apply_requested_cwr(sk: &mut Sender) {
-    if sk.host.enters_cwr() {
-        sk.tcp_enter_cwr_2_6(true);
-    }
 }

@@ -6,7 +6,7 @@ use super::super::loss::Answer;
 use super::super::ranges::Range;
 use super::super::rate::{AckCounts, RateSampler};
 use super::super::scoreboard::Delivery;
-use super::super::sender::{Rexmit, Sender};
+use super::super::sender::Sender;
 use super::*;
 
 /// An ACK arrives.
@@ -50,7 +50,7 @@ pub(in super::super) fn tcp_ack(sk: &mut Sender, now_ns: u64, ack: &Ack) {
         flags.newly_delivered = sk.tp().delivered.wrapping_sub(prior.delivered);
     }
     if flags.set_timer {
-        sk.tcp_set_xmit_timer();
+        sk.tcp_set_xmit_timer(false);
     }
     flags.newly_lost = sk.tp().lost.wrapping_sub(prior.lost);
     sk.host.note_delivered(flags.newly_delivered); // `tcp_rate_gen`
@@ -69,23 +69,22 @@ pub(in super::super) fn tcp_ack(sk: &mut Sender, now_ns: u64, ack: &Ack) {
     } else {
         tcp_cong_control(sk, &flags);
     }
-    apply_requested_cwr(sk);
+    apply_requested_cwr(sk, Sender::tcp_enter_cwr);
     end(sk, &prior, dubious);
 }
 
-/// What [`tcp_ack`] does with an ACK that is predicted. Returns whether it leaves nothing to report.
+/// What [`tcp_ack`] does with an ACK that is predicted.
 #[inline(always)]
-pub(in super::super) fn tcp_ack_predicted(sk: &mut Sender, now_ns: u64, una: u64) -> bool {
+pub(in super::super) fn tcp_ack_predicted<P: Plan>(sk: &mut Sender, now_ns: u64, una: u64) {
     sk.host.clock(now_ns);
-    sk.rexmit = Rexmit::None;
-    let tp = sk.host.tp();
-    let (prior_ssthresh, prior_in_flight) = (tp.snd_ssthresh, tp.packets_out);
-    let prior_una = sk.board.una();
-    let (acked, rtt_us, newest) = clean_predicted(sk, now_ns, una);
-    sk.host.in_ack_event(una, true, false, false);
-    sk.tcp_set_xmit_timer();
+    let (prior_una, prior_in_flight) = (sk.board.una(), sk.tp().packets_out);
+    let (acked, rtt_us, newest) = clean_predicted::<P>(sk, now_ns, una);
+    if P::COMMON.is_none() {
+        sk.host.in_ack_event(una, true, false, false);
+        sk.tcp_set_xmit_timer(false);
+    }
     sk.host.note_delivered(acked);
-    if sk.host.has_cong_control() {
+    if P::COMMON.is_none() && sk.host.has_cong_control() {
         let flags = AckFlags {
             una_advanced: true,
             original_delivered: prior_una < sk.high_seq,
@@ -102,13 +101,11 @@ pub(in super::super) fn tcp_ack_predicted(sk: &mut Sender, now_ns: u64, una: u64
         };
         let sample = RateSampler::sample(&sk.host, newest, &counts);
         sk.host.cong_control(flags.linux(false, false), &sample);
-        apply_requested_cwr(sk);
-        return !note_slow_start_exit(sk, prior_ssthresh) && sk.is_at_work();
+        return apply_requested_cwr(sk, Sender::tcp_enter_cwr);
     }
     sk.host.grow(acked);
-    apply_requested_cwr(sk);
+    apply_requested_cwr(sk, Sender::tcp_enter_cwr);
     sk.pacer.update_rate(&mut sk.host);
-    !note_slow_start_exit(sk, prior_ssthresh) && sk.is_at_work()
 }
 
 /// More duplicates than were sent again are ignored: the network has made them.
@@ -140,14 +137,6 @@ fn tcp_process_tlp_ack(sk: &mut Sender, ack: &Ack, flags: &AckFlags) -> bool {
         sk.reduce_for_probe();
     }
     answer == Answer::Ambiguous
-}
-
-/// Does what a hook has asked for by `tcp_enter_cwr`: the reduction begins when the hooks have returned.
-#[inline(always)]
-fn apply_requested_cwr(sk: &mut Sender) {
-    if sk.host.enters_cwr() {
-        sk.tcp_enter_cwr();
-    }
 }
 
 /// Data in order makes the window grow; where the path reorders much, any data does.

@@ -21,11 +21,12 @@ pub(super) mod linux6;
 
 use super::ack::Ack;
 use super::flags::AckFlags;
+use super::plan::Plan;
 use super::ranges::Range;
 use super::rate::Newest;
 use super::scoreboard::Delivery;
 use super::sender::{Rexmit, Sender, SenderEvent};
-use ackclock_host::{AckSample, CaState, TCP_INFINITE_SSTHRESH};
+use ackclock_host::{AckSample, CaState, Era, TCP_INFINITE_SSTHRESH};
 
 /// What an ACK finds.
 #[derive(Clone, Copy)]
@@ -191,24 +192,45 @@ fn tcp_clean_rtx_queue(
 /// What [`tcp_clean_rtx_queue`] does with an ACK that is predicted. Returns how many packets it
 /// acknowledges, too.
 #[inline(always)]
-fn clean_predicted(sk: &mut Sender, now_ns: u64, una: u64) -> (u32, i32, Option<Newest>) {
+fn clean_predicted<P: Plan>(sk: &mut Sender, now_ns: u64, una: u64) -> (u32, i32, Option<Newest>) {
     let acked = (una - sk.board.una()) as u32;
     sk.timers.on_progress();
     let (first_ns, last_ns) = sk.board.acknowledge_clean(sk.host.counts(), una);
     let newest = (last_ns, una - 1);
-    sk.loss.on_plain_ack(now_ns, newest);
+    if !matches!(P::COMMON, Some((Era::Linux2_6, _))) {
+        sk.loss.on_plain_ack(now_ns, newest);
+    }
     let window = (una, sk.board.nxt());
     let now_us = sk.host.now_us();
     let rtt_us = (sk.rtt).on_plain_ack(now_ns, now_us, (first_ns, last_ns), window) as i32;
     sk.rtt.publish(&mut sk.host);
     sk.host.publish_una(una);
-    let newest = sk.rate.on_delivered(Some((newest, false)));
+    let (mut sampled, mut in_flight) = (None, 0);
+    if P::COMMON.is_none() {
+        sampled = sk.rate.on_delivered(Some((newest, false)));
+        in_flight = sk.rate.in_flight_bytes(&sk.host, sampled);
+    }
     sk.host.pkts_acked(&AckSample {
         pkts_acked: acked,
         rtt_us,
-        in_flight: sk.rate.in_flight_bytes(&sk.host, newest),
+        in_flight,
     });
-    (acked, rtt_us, newest)
+    (acked, rtt_us, sampled)
+}
+
+/// Does what a hook has asked for by `tcp_enter_cwr`: the reduction begins when the hooks have returned.
+#[inline(always)]
+fn apply_requested_cwr(sk: &mut Sender, tcp_enter_cwr: impl FnOnce(&mut Sender)) {
+    if !sk.host.is_asked() {
+        return;
+    }
+    let enters = sk.host.enters_cwr();
+    if enters || sk.is_common() {
+        sk.forget_plan();
+    }
+    if enters {
+        tcp_enter_cwr(sk);
+    }
 }
 
 fn tcp_ack_is_dubious(sk: &Sender, flags: &AckFlags) -> bool {
@@ -221,7 +243,7 @@ fn tcp_ack_is_dubious(sk: &Sender, flags: &AckFlags) -> bool {
 
 /// Notes whether slow start ends. Returns it.
 #[inline]
-fn note_slow_start_exit(sk: &mut Sender, prior_ssthresh: u32) -> bool {
+pub(super) fn note_slow_start_exit(sk: &mut Sender, prior_ssthresh: u32) -> bool {
     let tp = sk.tp();
     let exits = prior_ssthresh == TCP_INFINITE_SSTHRESH
         && tp.snd_ssthresh < prior_ssthresh
