@@ -27,6 +27,12 @@ impl Changes {
         self.next_ns <= now_ns
     }
 
+    /// Whether no change comes any more.
+    #[inline]
+    pub fn are_over(&self) -> bool {
+        self.next_ns == NEVER
+    }
+
     /// The next change that has come by now, time and value. Call until it returns `None`.
     #[inline]
     pub fn due(&mut self, now_ns: u64) -> Option<(u64, u64)> {

@@ -425,7 +425,7 @@ impl<P> Network<P> {
     }
 
     /// A packet reaches the queue.
-    #[inline]
+    #[inline(always)]
     fn enqueue(
         &mut self,
         index: usize,

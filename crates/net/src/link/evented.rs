@@ -21,6 +21,8 @@ pub struct Evented<P> {
     wire: Option<Packet<P>>,
     /// … and when its last bit leaves.
     departs_ns: u64,
+    /// When the queue has something to do. Only that changes it.
+    update_ns: u64,
     /// Of the last packet that left.
     sojourn_ns: u64,
     ticks: Option<Box<TickQueue>>,
@@ -32,9 +34,11 @@ pub struct Evented<P> {
 impl<P> Evented<P> {
     /// An idle link. `random` is for its queue.
     pub fn new(bottleneck: &Bottleneck, random: Stream) -> Self {
+        let queue = Queue::new(&bottleneck.queue, bottleneck.buffer, random);
         Self {
             rate: Rate::new(bottleneck),
-            queue: Queue::new(&bottleneck.queue, bottleneck.buffer, random),
+            update_ns: queue.next_update_ns(),
+            queue,
             wire: None,
             departs_ns: NEVER,
             sojourn_ns: 0,
@@ -63,7 +67,7 @@ impl<P> Evented<P> {
     /// When [`handle`](Self::handle) has something to do; [`NEVER`] if the link is idle.
     #[inline]
     pub fn next_event_ns(&self) -> u64 {
-        self.departs_ns.min(self.queue.next_update_ns())
+        self.departs_ns.min(self.update_ns)
     }
 
     /// Handles one event that is due. Returns the packet whose service has ended, if it was that, and
@@ -71,8 +75,9 @@ impl<P> Evented<P> {
     #[inline]
     pub fn handle(&mut self, now_ns: u64, ledger: &mut impl Ledger<P>) -> Option<(u64, Packet<P>)> {
         if self.departs_ns > now_ns {
-            if self.queue.next_update_ns() <= now_ns {
+            if self.update_ns <= now_ns {
                 self.queue.update(now_ns);
+                self.update_ns = self.queue.next_update_ns();
             }
             return None;
         }

@@ -54,7 +54,7 @@ macro_rules! disciplines {
                 }
             }
 
-            #[inline]
+            #[inline(always)]
             fn dequeue(&mut self, now_ns: u64, ledger: &mut impl Ledger<P>) -> Option<Packet<P>> {
                 match self {
                     $(Self::$queue(queue) => queue.dequeue(now_ns, ledger),)*
@@ -68,7 +68,6 @@ macro_rules! disciplines {
                 }
             }
 
-            #[inline]
             fn next_update_ns(&self) -> u64 {
                 match self {
                     $(Self::$queue(queue) => queue.next_update_ns(),)*

@@ -45,8 +45,16 @@ impl SteppedRate {
     }
 
     /// As [`ConstantRate::serve`]; [`NEVER`] if the link stays dead.
-    #[inline]
+    #[inline(always)]
     pub fn serve(&mut self, now_ns: u64, bytes: u32) -> u64 {
+        if self.steps.are_over() && !self.refills {
+            return self.rate.serve(now_ns, bytes);
+        }
+        self.serve_stepped(now_ns, bytes)
+    }
+
+    #[inline(never)]
+    fn serve_stepped(&mut self, now_ns: u64, bytes: u32) -> u64 {
         if self.refills {
             return self.serve_refilled(now_ns, bytes);
         }

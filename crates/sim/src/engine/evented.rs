@@ -180,12 +180,11 @@ impl Wire for Network<Segment> {
 
     #[inline]
     fn handle(sim: &mut Simulation<'_, Self>, now_ns: u64) {
-        loop {
+        while sim.wire.next_event_ns() <= now_ns {
             let (network, mut losses) = sim.network_and_losses();
-            let Some(exit) = network.poll(now_ns, &mut losses) else {
-                return;
-            };
-            sim.deliver(exit);
+            if let Some(exit) = network.poll(now_ns, &mut losses) {
+                sim.deliver(exit);
+            }
         }
     }
 

@@ -154,16 +154,14 @@ impl Flow<'_> {
                 }
                 self.path.acks.is_none()
             }
-            _ => {
-                self.receive_any(at_ns, sent_ns, segment, burst);
-                false
-            }
+            _ => self.receive_any(at_ns, sent_ns, segment, burst),
         }
     }
 
     #[inline(never)]
-    fn receive_any(&mut self, at_ns: u64, sent_ns: u64, segment: u64, burst: Transmit) {
+    fn receive_any(&mut self, at_ns: u64, sent_ns: u64, segment: u64, burst: Transmit) -> bool {
         self.receive_tapped(at_ns, sent_ns, segment, burst, |_, _| ());
+        false
     }
 
     /// As [`receive`](Self::receive); shows each ACK that leaves because of it, and when, where
@@ -177,13 +175,6 @@ impl Flow<'_> {
         burst: Transmit,
         mut leaves: impl FnMut(u64, &Ack),
     ) {
-        let one_way = self.path.acks.is_none();
-        let mut answer = |flow: &mut Self, at_ns, ack| {
-            if one_way {
-                leaves(at_ns, &ack);
-            }
-            flow.queue_ack(at_ns, ack);
-        };
         while let ConnectionState::Open(connection) = &mut self.state {
             let timeout_ns = connection.receiver.poll_timeout();
             // At equal times the timer goes first: it is a softirq (TIMER, HRTIMER) of the pass in which
@@ -193,7 +184,7 @@ impl Flow<'_> {
                 break;
             }
             if let Some(ack) = connection.receiver.handle_timeout(timeout_ns) {
-                answer(self, timeout_ns, ack);
+                self.answer(timeout_ns, ack, &mut leaves);
             }
         }
         let ConnectionState::Open(connection) = &mut self.state else {
@@ -206,13 +197,22 @@ impl Flow<'_> {
             let (flags, marks) = ([pushed, last], burst.marks_of(segment));
             let acks = receiver.handle_marked_segment(at_ns, segment, sent_ns, flags, marks);
             for ack in acks.into_iter().flatten() {
-                answer(self, at_ns, ack);
+                self.answer(at_ns, ack, &mut leaves);
             }
             return;
         }
-        if let Some(ack) = receiver.handle_segment(at_ns, segment, sent_ns, pushed, last) {
-            answer(self, at_ns, ack);
+        if let Some(ack) = receiver.handle_uncommon(at_ns, segment, sent_ns, pushed, last) {
+            self.answer(at_ns, ack, &mut leaves);
         }
+    }
+
+    /// Queues an ACK, and shows it where no queue is on the way back.
+    #[inline(always)]
+    fn answer(&mut self, at_ns: u64, ack: Ack, leaves: &mut impl FnMut(u64, &Ack)) {
+        if self.path.acks.is_none() {
+            leaves(at_ns, &ack);
+        }
+        self.queue_ack(at_ns, ack);
     }
 
     /// Queues an ACK that the receiver will send.

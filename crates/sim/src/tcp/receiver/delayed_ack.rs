@@ -76,7 +76,7 @@ impl Receiver {
     /// `tcp_send_delayed_ack`. Each first segment after an ACK arms the timer anew, and so does one that
     /// would have it fire earlier. Returns whether the ACK leaves at once: a slow reader leaves the ACKs of
     /// more segments to the timer, too, and one that fires soon is not waited for.
-    #[inline]
+    #[inline(always)]
     pub(super) fn delay_ack(&mut self) -> bool {
         let mut delay = self.ato;
         if delay > self.unbounded_ato {

@@ -386,7 +386,6 @@ impl Receiver {
 
     /// Handles an arriving segment that was sent at `sent_ns`. `pushed`: it has the PSH flag.
     /// `last`: it ends the flow. Returns an ACK if one leaves now.
-    #[inline(always)]
     pub fn handle_segment(
         &mut self,
         now_ns: u64,
@@ -398,6 +397,19 @@ impl Receiver {
         if !last && self.is_ordinary(now_ns, segment, sent_ns) {
             return self.handle_ordinary(sent_ns, pushed);
         }
+        self.handle_uncommon(now_ns, segment, sent_ns, pushed, last)
+    }
+
+    /// The same, of a segment that need not be ordinary.
+    #[inline(always)]
+    pub(crate) fn handle_uncommon(
+        &mut self,
+        now_ns: u64,
+        segment: u64,
+        sent_ns: u64,
+        pushed: bool,
+        last: bool,
+    ) -> Option<Ack> {
         self.clock.advance(now_ns);
         let answer = self.handle_any(segment, sent_ns, pushed, last);
         self.ordinary_until_ns = self.ordinary_until_ns();
@@ -405,11 +417,12 @@ impl Receiver {
         answer
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn handle_any(&mut self, segment: u64, sent_ns: u64, pushed: bool, last: bool) -> Option<Ack> {
         // `tcp_validate_incoming`: PAWS, then `tcp_sequence`.
-        let late = self.ts_recent_ns / NS_PER_MS > sent_ns / NS_PER_MS + TCP_PAWS_WINDOW_MS;
-        if ((late && self.stamps) || segment + 1 < self.last_ack_sent) && !self.hides_losses {
+        let late = || self.ts_recent_ns / NS_PER_MS > sent_ns / NS_PER_MS + TCP_PAWS_WINDOW_MS;
+        let older = self.ts_recent_ns > sent_ns && self.stamps;
+        if ((older && late()) || segment + 1 < self.last_ack_sent) && !self.hides_losses {
             return self.discard(segment);
         }
         if let Some(rtt) = &mut self.rtt {
@@ -455,7 +468,7 @@ impl Receiver {
     }
 
     /// Lets the application read. Sends an ACK if the segment `answers`, or if reading causes one.
-    #[inline]
+    #[inline(always)]
     fn answer(&mut self, answers: bool) -> Option<Ack> {
         if self.tuned.is_some() {
             return self.answer_tuned(answers);
@@ -587,7 +600,7 @@ impl Receiver {
     }
 
     /// `tcp_send_ack`: an ACK leaves, and nothing is pending any more.
-    #[inline]
+    #[inline(always)]
     fn ack(&mut self) -> Ack {
         self.forget_pending();
         let ece = self.echo.as_mut().and_then(|echo| echo.tell());
