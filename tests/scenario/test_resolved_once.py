@@ -5,7 +5,6 @@ from collections import Counter
 import pytest
 
 from ackclock import _core, evaluate, run, run_all, sweep
-from ackclock.hosts.threads import LOCAL
 
 
 @pytest.fixture
@@ -64,7 +63,7 @@ def test_a_sweep_of_100_points(calls, ran, small, tmp_path):
 
 def test_the_rows_of_a_card(calls, ran, tmp_path):
     """Beside them the first run of each algorithm, which shows that it loads."""
-    evaluate("reno", against=["cubic"], rows="links", quick=True, cache=tmp_path, executor=LOCAL)
+    evaluate("reno", against=["cubic"], rows="links", quick=True, cache=tmp_path)
     assert ran["runs"] > 5
     assert calls["prepare"] <= ran["runs"] + 2
     assert not calls["configure"] + calls["read"]
