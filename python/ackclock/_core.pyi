@@ -4,7 +4,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["HEADER_BYTES", "Prepared", "Snapshot", "Written", "algorithms", "any_quantity", "capacity_bits", "capacity_bps", "check_on_vlinux", "common_ns", "configure", "connections", "connects_ns", "convergence_s", "delivered_bits", "engine_version", "examples", "frame_delays_s", "goodputs_bps", "jain_index", "keys", "lifetimes_bps", "loss_changes", "means", "numbers", "quantity_units", "read_quantity", "read_room", "read_toml", "rtts_ns", "run_many", "scenario_schema", "summary", "switches", "table", "tables", "utilisation", "write_quantity"]
+__all__ = ["HEADER_BYTES", "Prepared", "Snapshot", "Written", "algorithms", "any_quantity", "capacity_bits", "capacity_bps", "check_on_vlinux", "common_ns", "configure", "connections", "connects_ns", "convergence_s", "delivered_bits", "engine_version", "examples", "frame_delays_s", "goodputs_bps", "headline", "is_equal", "is_unsafe", "jain_index", "keys", "lifetimes_bps", "loss_changes", "mark", "means", "numbers", "quantity_units", "read_quantity", "read_room", "read_toml", "rtts_ns", "run_many", "scenario_schema", "summary", "switches", "table", "tables", "utilisation", "write_quantity"]
 
 HEADER_BYTES: Final[int]
 """
@@ -220,6 +220,22 @@ def goodputs_bps(result: Any) -> list[float]:
     Payload sent and acknowledged in the common interval, of each flow, bit/s.
     """
 
+def headline(rows: SupportsGetItem[int, tuple[str, bool, str | None]], first: str | None, equal: SupportsGetItem[int, str], failed: str | None) -> str:
+    """
+    A card in one line, by its rows: name, whether it is unsafe, and mark against the `first` of the others.
+    `equal`: those that are so in every number; `failed`: the row in which the algorithm did.
+    """
+
+def is_equal(mine: Incomplete | None, other: Incomplete | None, difference: Incomplete | None) -> bool:
+    """
+    Whether two algorithms have the same number in each run, or the same bound.
+    """
+
+def is_unsafe(number: Incomplete, found: Incomplete | None) -> bool:
+    """
+    Whether all of an algorithm's interval is where a number is unsafe.
+    """
+
 def jain_index(shares: SupportsGetItem[int, SupportsFloat | SupportsIndex]) -> float:
     """
     Jain's index; NaN if all shares are 0.
@@ -241,6 +257,11 @@ def loss_changes(json: str) -> list[list[tuple[int, int]]]:
     probability of a loss changes before the end of the run, ns, and to how many parts in 10⁹.
 
     Raises AckclockError.
+    """
+
+def mark(differences: SupportsGetItem[int, tuple[Incomplete, Incomplete | None]]) -> str:
+    """
+    How an algorithm does against another, by a number and the paired difference in it, or by several.
     """
 
 def means(result: Any, column: str, start_s: SupportsFloat | SupportsIndex, stop_s: SupportsFloat | SupportsIndex) -> dict[int, float]:

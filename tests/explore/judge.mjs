@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 
 const [, , root, what, algorithm] = argv;
 const lab = `${root}/static/lab`;
-const [engine, judge] = await Promise.all(["engine", "judge"].map((name) => import(pathToFileURL(`${lab}/${name}.js`))));
+const [engine, judging] = await Promise.all(["engine", "judge"].map((name) => import(pathToFileURL(`${lab}/${name}.js`))));
 const module = await WebAssembly.compile(await readFile(`${lab}/engine.wasm`));
 
 async function measure(toml) {
@@ -16,6 +16,12 @@ async function measure(toml) {
   return told;
 }
 
+async function judge(card) {
+  const told = engine.judge(module, card);
+  if (told.kind === "error") throw new Error(told.text);
+  return told;
+}
+
 const asked = JSON.parse(await readFile(`${root}/${what}.json`));
-const found = await judge[what](asked, algorithm, measure, () => {}, () => {});
+const found = await judging[what](asked, algorithm, { measure, judge }, () => {}, () => {});
 console.log(JSON.stringify(found, (_, value) => (Math.abs(value) === Infinity ? String(value) : value)));

@@ -133,8 +133,8 @@ def test_both_buttons_without_a_server(browser, judging):
 @pytest.mark.parametrize(
     ("what", "text", "says"),
     [
-        ("scorecard", TIMID, "unsafe in links"),
-        ("scorecard", CRASHES, "unsafe in links"),
+        ("scorecard", TIMID, "failed in links"),
+        ("scorecard", CRASHES, "failed in links"),
         ("attack", CRASHES, "my_cc.c:3, function timid_avoid"),
     ],
 )

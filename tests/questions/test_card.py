@@ -9,21 +9,6 @@ from ackclock.questions import card, scenarios, sharing
 from ackclock.questions.held_out import Gap, elsewhere
 
 
-def test_marks():
-    """By the interval of the paired difference, beyond the margin."""
-
-    def mark(low, high, *, more, n=10):
-        number = card.Number("x", "utilisation", more=more, margin=1)
-        difference = Estimate((low + high) / 2, low, high, n)
-        return card.Answer(number, {}, {"cubic": difference}).mark("cubic")
-
-    assert mark(2, 3, more=True) == mark(-3, -2, more=False) == "better"
-    assert mark(2, 3, more=False) == mark(-3, -2, more=True) == "worse"
-    assert mark(-0.5, 0.5, more=True) == mark(-1, 1, more=False) == "same"
-    assert mark(0.5, 3, more=True) == mark(-3, 0.5, more=False) == mark(-9, 9, more=True)
-    assert mark(-9, 9, more=True) == "unclear"
-
-
 def test_harm_and_its_mean():
     """By hand: of 8 and 4 Mb/s alone a flow keeps 2 and 3: harm of 75 % and 25 %, mean 50 %."""
     (question,) = (each for each in sharing.ROWS if each.row == "R7")

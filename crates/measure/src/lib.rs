@@ -3,12 +3,14 @@
 //! quantity is NaN, or `None`, where samples are missing.
 
 mod delivered;
+mod marks;
 mod numbers;
 mod setup;
 mod summary;
 mod values;
 
 pub use delivered::Delivered;
+pub use marks::{headline, is_equal, Estimate, Mark, Rule};
 pub use numbers::{frame_delays_s, numbers, Number, Run};
 pub use setup::{common_interval_ns, Flow, Frames, Link, RateStep, Session, Setup};
 pub use summary::{

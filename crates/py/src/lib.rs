@@ -149,7 +149,8 @@ mod _core {
         algorithms, configure, connections, connects_ns, engine_version, examples, loss_changes,
         measure::{
             capacity_bits, capacity_bps, common_ns, convergence_s, delivered_bits, frame_delays_s,
-            goodputs_bps, jain_index, lifetimes_bps, means, numbers, summary, utilisation,
+            goodputs_bps, headline, is_equal, is_unsafe, jain_index, lifetimes_bps, mark, means,
+            numbers, summary, utilisation,
         },
         prepared::{Prepared, Snapshot},
         rtts_ns,

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use ackclock_measure::{
-    self as measure, Delivered, Link, Means, Number, Run, Seen, Setup, Summary,
+    self as measure, Delivered, Estimate, Link, Mark, Means, Number, Rule, Run, Seen, Setup,
+    Summary,
 };
 use ackclock_py_tables::{refuse, Frame};
 use measure::Table;
@@ -215,4 +216,39 @@ pub fn frame_delays_s(
         established_us,
         within_s,
     ))
+}
+
+/// How an algorithm does against another, by a number and the paired difference in it, or by several.
+#[pyfunction]
+pub fn mark(differences: Vec<(Rule, Option<Estimate>)>) -> &'static str {
+    let marks = differences.iter().map(|(number, of)| number.mark(*of));
+    Mark::of_row(marks).name()
+}
+
+/// Whether all of an algorithm's interval is where a number is unsafe.
+#[pyfunction]
+pub fn is_unsafe(number: Rule, found: Option<Estimate>) -> bool {
+    number.is_unsafe(found)
+}
+
+/// Whether two algorithms have the same number in each run, or the same bound.
+#[pyfunction]
+pub fn is_equal(
+    mine: Option<Estimate>,
+    other: Option<Estimate>,
+    difference: Option<Estimate>,
+) -> bool {
+    measure::is_equal(mine, other, difference)
+}
+
+/// A card in one line, by its rows: name, whether it is unsafe, and mark against the `first` of the others.
+/// `equal`: those that are so in every number; `failed`: the row in which the algorithm did.
+#[pyfunction]
+pub fn headline(
+    rows: Vec<(String, bool, Option<String>)>,
+    first: Option<&str>,
+    equal: Vec<String>,
+    failed: Option<&str>,
+) -> String {
+    measure::headline(&rows, first, &equal, failed)
 }

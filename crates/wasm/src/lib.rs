@@ -69,6 +69,20 @@ pub unsafe extern "C" fn measure(text: *mut u8, len: usize, files: *mut u8, file
     run::measure(&text, &files);
 }
 
+/// Judges what was measured for a card, in JSON, and tells `judged` or `error`.
+///
+/// # Safety
+/// As of [`run`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn judge(card: *mut u8, len: usize) {
+    tell_panics();
+    // SAFETY: the caller's.
+    match measured::judged(&unsafe { taken(card, len) }) {
+        Ok(told) => drop(page::message(&told)),
+        Err(text) => page::error(&text),
+    }
+}
+
 /// Reads a scenario in TOML as `run_toml` does, and tells `resolved` or `error`.
 ///
 /// # Safety

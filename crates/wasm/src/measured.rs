@@ -1,9 +1,12 @@
 //! What a run measured: `ackclock-measure` for the page, under the keys of `ackclock.results.summary` and
 //! `ackclock.questions.measure`.
 
-use ackclock_measure::{numbers, Column, Number, Run, Seen, Setup, Table as _};
+use ackclock_measure::{
+    headline, is_equal, numbers, Column, Estimate, Mark, Number, Rule, Run, Seen, Setup, Table as _,
+};
 use ackclock_sim::record::{EventKind, Table, Values};
 use ackclock_sim::{Prepared, RunResult, Scenario};
+use serde::Deserialize;
 use serde_json::{json, Map, Value};
 
 /// A table with its rows.
@@ -73,6 +76,63 @@ pub fn measured(scenario: &Scenario, mine: usize, result: RunResult) -> Value {
         "goodputs_bps": ackclock_measure::goodputs_bps(&setup, flows),
         "trace_hash": format!("{trace_hash:016x}"),
     })
+}
+
+/// What is known for a card.
+#[derive(Deserialize)]
+struct Card {
+    others: Vec<String>,
+    rows: Vec<Row>,
+    failed: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    row: String,
+    numbers: Vec<Asked>,
+}
+
+/// A number of the algorithm, that of each other in its place, and the paired difference to it.
+#[derive(Deserialize)]
+struct Asked {
+    #[serde(flatten)]
+    rule: Rule,
+    found: Option<Estimate>,
+    against: Vec<(Option<Estimate>, Option<Estimate>)>,
+}
+
+/// The marks of a card, and the card in one line.
+pub fn judged(card: &str) -> Result<Value, String> {
+    let card: Card = serde_json::from_str(card).map_err(|error| error.to_string())?;
+    let (mut rows, mut lines, mut equal) = (Vec::new(), Vec::new(), card.others.clone());
+    for Row { row, numbers } in card.rows {
+        let is_unsafe = numbers.iter().any(|of| of.rule.is_unsafe(of.found));
+        let mark = |of: &Asked, other: usize| of.rule.mark(of.against[other].1);
+        let others = 0..card.others.len();
+        let marks = others
+            .clone()
+            .map(|other| Mark::of_row(numbers.iter().map(|of| mark(of, other))));
+        let marks: Vec<_> = marks.collect();
+        for (other, name) in card.others.iter().enumerate() {
+            let is_equal =
+                |of: &Asked| is_equal(of.found, of.against[other].0, of.against[other].1);
+            equal.retain(|each| each != name || numbers.iter().all(is_equal));
+        }
+        let answers = numbers.iter().map(|of| {
+            let marks = others.clone().map(|other| mark(of, other));
+            json!({"unsafe": of.rule.is_unsafe(of.found), "marks": marks.collect::<Vec<_>>()})
+        });
+        rows.push(
+            json!({"answers": answers.collect::<Vec<_>>(), "marks": marks, "unsafe": is_unsafe}),
+        );
+        lines.push((row, is_unsafe, marks.first().map(|mark| mark.name().into())));
+    }
+    if rows.is_empty() {
+        equal.clear();
+    }
+    let first = card.others.first().map(String::as_str);
+    let says = headline(&lines, first, &equal, card.failed.as_deref());
+    Ok(json!({"kind": "judged", "rows": rows, "says": says}))
 }
 
 /// What the rows of a run came to so far.

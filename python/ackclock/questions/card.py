@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import polars as pl
 
+from ackclock import _core
 from ackclock.draw import html
 from ackclock.estimates.repeats import Repeats
 from ackclock.estimates.stats import Estimate
@@ -17,7 +18,6 @@ from ackclock.scenario.scenario import Scenario
 #: How an algorithm does against another. Mixed: some numbers are better, and others worse.
 #: Unclear: the interval reaches beyond the margin and into it, or there is no number.
 Mark = Literal["better", "worse", "mixed", "same", "unclear"]
-MARKS: tuple[Mark, ...] = get_args(Mark)
 #: In the place of the algorithm: the other flows run without it.
 ALONE = "alone"
 #: The column that `with_harm` fills in.
@@ -115,38 +115,15 @@ class Answer:
 
     def mark(self, other: str) -> Mark:
         """How the algorithm does against another: by the interval of the paired difference."""
-        difference = self.differences[other]
-        if difference is None:
-            return "unclear"
-        sign = 1 if self.number.more else -1
-        ends = sorted((sign * difference.low, sign * difference.high))
-        if difference.n == 1:
-            ends = [sign * difference.mean] * 2
-        if ends[0] > self.number.margin:
-            return "better"
-        if ends[1] < -self.number.margin:
-            return "worse"
-        if max(-ends[0], ends[1]) > self.number.margin:
-            return "unclear"
-        return "same"
+        return _mark([self], other)
 
     def equal(self, algorithm: str, other: str) -> bool:
         """Whether both have the same number in each run, or the same bound."""
-        difference = self.differences[other]
-        if self.found[algorithm] != self.found[other]:
-            return False
-        if difference is None or difference.n == 1 or difference.censored:
-            return difference is None or difference.mean == 0
-        return difference.low == difference.high == 0
+        return _core.is_equal(self.found[algorithm], self.found[other], self.differences[other])
 
     def unsafe(self, algorithm: str) -> bool:
         """Whether all of an algorithm's interval is where it is unsafe; of one run, its number."""
-        found, bound = self.found[algorithm], self.number.unsafe
-        if found is None or bound is None:
-            return False
-        if self.number.more:
-            return (found.mean if found.n == 1 else found.high) < bound
-        return (found.mean if found.n == 1 else found.low) > bound
+        return _core.is_unsafe(self.number, self.found[algorithm])
 
     def beyond(self, algorithm: str) -> str:
         """A number with its interval, and from where on it is unsafe."""
@@ -165,10 +142,7 @@ class Answers:
 
     def mark(self, other: str) -> Mark:
         """How the algorithm does against another in all numbers."""
-        marks = {answer.mark(other) for answer in self.answers}
-        if {"better", "worse"} <= marks:
-            return "mixed"
-        return next((mark for mark in ("worse", "better", "unclear") if mark in marks), "same")
+        return _mark(self.answers, other)
 
     def unsafe(self, algorithm: str) -> list[str]:
         """Why an algorithm is unsafe here; empty if it is not."""
@@ -177,6 +151,11 @@ class Answers:
             for answer in self.answers
             if answer.unsafe(algorithm)
         ]
+
+
+def _mark(answers: Sequence[Answer], other: str) -> Mark:
+    of = [(answer.number, answer.differences[other]) for answer in answers]
+    return _core.mark(of)  # type: ignore[return-value]
 
 
 def answers(question: Question, experiment: Experiment, rows: Rows) -> Answers:

@@ -2,7 +2,6 @@
 
 import math
 import os
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +15,7 @@ from ackclock.draw import style
 from ackclock.estimates.stats import Estimate
 from ackclock.hosts.threads import LOCAL, Executor
 from ackclock.hosts.work import CACHE, Work, quiet
-from ackclock.questions.card import MARKS, Answer, Answers
+from ackclock.questions.card import Answer, Answers
 from ackclock.questions.held_out import Gap
 from ackclock.scorecard import own, run
 from ackclock.scorecard.evaluated import AGAINST, Evaluated, Request
@@ -84,27 +83,17 @@ def headline(evaluated: Evaluated) -> str:
 
     "against CUBIC: 5 better, 16 same; unsafe in R4; equal to Reno in every number".
     """
-    mine = evaluated.algorithm
-    unsafe = [asked.question.row for asked in evaluated.asked if asked.answers.unsafe(mine)]
-    failed = [evaluated.failed.row] if evaluated.failed else []
-    unsafe = [row for row in unsafe if row not in failed]
-    parts = []
-    for other in evaluated.against[:1]:
-        safe = [asked for asked in evaluated.asked if asked.question.row not in [*unsafe, *failed]]
-        marks = Counter(asked.answers.mark(other) for asked in safe)
-        counts = ", ".join(f"{marks[mark]} {mark}" for mark in MARKS if marks[mark])
-        parts += [f"against {label(other)}: {counts}"] if counts else []
-    parts += [f"unsafe in {', '.join(unsafe)}"] if unsafe else []
-    parts += [f"failed in {failed[0]}"] if failed else []
-    parts += ["nothing unsafe"] if not unsafe and not failed else []
-    answers = [answer for asked in evaluated.asked for answer in asked.answers.answers]
-    equal = [
-        label(other)
-        for other in evaluated.against
-        if answers and all(answer.equal(mine, other) for answer in answers)
+    mine, against = evaluated.algorithm, evaluated.against
+    given = [asked.answers for asked in evaluated.asked]
+    rows = [
+        (each.question.row, bool(each.unsafe(mine)), each.mark(against[0]) if against else None)
+        for each in given
     ]
-    parts += [f"equal to {' and '.join(equal)} in every number"] if equal else []
-    return "; ".join(parts)
+    answers = [answer for each in given for answer in each.answers]
+    equal = [each for each in against if answers and all(of.equal(mine, each) for of in answers)]
+    names = [label(each) for each in equal]
+    failed = evaluated.failed.row if evaluated.failed else None
+    return _core.headline(rows, label(against[0]) if against else None, names, failed)
 
 
 def label(algorithm: str) -> str:

@@ -111,16 +111,21 @@ async function compileNow(path, text) {
 
 const megabytes = (bytes) => Math.ceil(bytes / 1e6);
 
-// The fields of a scenario; a mistake in it is thrown.
-export async function check({ toml, files }) {
-  const guests = await guestsOf(files);
+// What the reader answers; an error is thrown.
+async function ask(question) {
   const job = `read${++count}`;
-  const { kind, text, fields } = await new Promise((take) => {
+  const answer = await new Promise((take) => {
     asked.set(job, take);
-    reader.postMessage({ job, toml, files, guests, only: "resolve" });
+    reader.postMessage({ job, ...question });
   });
   asked.delete(job);
-  if (kind === "error") throw new Mistake(text);
+  if (answer.kind === "error") throw new Mistake(answer.text);
+  return answer;
+}
+
+// The fields of a scenario; a mistake in it is thrown.
+export async function check({ toml, files }) {
+  const { fields } = await ask({ toml, files, guests: await guestsOf(files), only: "resolve" });
   const flows = (fields.flow ?? []).reduce((sum, { count: each = 1 }) => sum + each, 0);
   if (flows > told.most_flows) throw new Mistake(`flow: the page draws at most ${told.most_flows} flows; \`ackclock run\` takes more`);
   return { fields, toml };
@@ -256,11 +261,11 @@ export async function judge({ toml, files, title, judge: what }) {
 }
 
 async function judged(what, algorithm, pool, tell) {
-  const measure = (toml) => pool.measure(toml);
+  const doors = { measure: (toml) => pool.measure(toml), judge: (of) => ask({ card: of, only: "judge" }) };
   const progress = (done) => tell({ done });
   const asked = await (await fetched(`${what}.json`)).json();
-  if (what === "attack") return await attack(asked, algorithm, measure, progress, (says) => tell({ end: { says } }));
-  const card = await scorecard(asked, algorithm, measure, progress);
+  if (what === "attack") return await attack(asked, algorithm, doors, progress, (says) => tell({ end: { says } }));
+  const card = await scorecard(asked, algorithm, doors, progress);
   const css = await (await fetched("static/ackclock.css")).text();
   const html = page(card, { ...asked, css, version: told.version });
   const kept = URL.createObjectURL(new Blob([html], { type: "text/html" }));

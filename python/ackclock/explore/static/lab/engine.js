@@ -84,6 +84,13 @@ export const describe = (module) => answer(module, [], "describe");
 // its flows.
 export const resolve = (module, toml, files = {}, guests = []) => answer(module, guests, "resolve", toml, JSON.stringify(files || {}));
 
+// "judged": of each row of a card its marks, whether it is `unsafe`, and the same of its numbers; and what the card
+// `says`. `card` has the names of `others`, rows of numbers with estimates, and the row that `failed` or null.
+export const judge = (module, card) => answer(module, [], "judge", JSON.stringify(card, finite));
+
+// JSON has no infinite numbers.
+const finite = (_, value) => (Math.abs(value) === Infinity ? Math.sign(value) * Number.MAX_VALUE : value);
+
 // What clang compiles a user's C file with: `files`, `flags`, and `user_flags`.
 export const compiles = (module) => answer(module, [], "compile");
 

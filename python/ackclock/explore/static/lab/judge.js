@@ -1,8 +1,7 @@
 // What a page without a server says of an algorithm: its scorecard, from the runs of scorecard.json, and
-// an attack on it, from the scenarios of attack.json (scripts/lab_judges.py). As ackclock.questions.card
-// and ackclock.scorecard.attack have it; a number of three seeds has the interval from the least to the most.
+// an attack on it, from the scenarios of attack.json (scripts/lab_judges.py), as ackclock.scorecard.attack has
+// it. A number of three seeds has the interval from the least to the most; crates/measure has the marks.
 
-const MARKS = ["better", "worse", "mixed", "same", "unclear"];
 const HARM = "harm_percent";
 
 export const inPlace = (toml, algorithm) => toml.replaceAll('algorithm = "yours"', `algorithm = ${JSON.stringify(algorithm)}`);
@@ -35,31 +34,9 @@ function estimate(repeats, exact) {
   return found;
 }
 
-// How an algorithm does against another: by the interval of the paired difference.
-function markOf({ more, margin }, of) {
-  if (!of) return "unclear";
-  const sign = more ? 1 : -1;
-  const [low, high] = (of.n === 1 ? [of.mean, of.mean] : [of.low, of.high]).map((end) => sign * end).sort((one, other) => one - other);
-  if (low > margin) return "better";
-  if (high < -margin) return "worse";
-  return Math.max(-low, high) > margin ? "unclear" : "same";
-}
-
-function isUnsafe({ more, unsafe }, of) {
-  if (!of || unsafe === null) return false;
-  if (more) return (of.n === 1 ? of.mean : of.high) < unsafe;
-  return (of.n === 1 ? of.mean : of.low) > unsafe;
-}
-
-function isEqual(mine, other, of) {
-  if (JSON.stringify(mine) !== JSON.stringify(other)) return false;
-  if (!of || of.n === 1 || of.censored) return !of || of.mean === 0;
-  return of.low === 0 && of.high === 0;
-}
-
-// A row with its answers: `ran` are the numbers of the algorithm's runs, by their places in `runs`.
+// The answers to a row: `ran` are the numbers of the algorithm's runs, by their places in `runs`.
 function answered(row, runs, ran, others) {
-  const answers = row.numbers.map((number) => {
+  return row.numbers.map((number) => {
     const repeats = (numbersOf) => number.runs.map((places) => {
       const of = places.map((place) => measured(numbersOf(place), number.column, runs[place].alone_mbps));
       if (of.length === 1) return of[0];
@@ -70,34 +47,29 @@ function answered(row, runs, ran, others) {
     const against = others.map((other) => {
       const theirs = repeats((place) => runs[place].others[other]);
       const of = estimate(mine.map((each, seed) => difference(each, theirs[seed])), row.exact);
-      const found = estimate(theirs, row.exact);
-      return { other, found, difference: of, mark: markOf(number, of), equal: isEqual(estimate(mine, row.exact), found, of) };
+      return { other, found: estimate(theirs, row.exact), difference: of };
     });
-    const found = estimate(mine, row.exact);
-    return { number, found, against, unsafe: isUnsafe(number, found) };
+    return { number, found: estimate(mine, row.exact), against };
   });
-  const marks = others.map((_, at) => {
-    const all = answers.map(({ against }) => against[at].mark);
-    if (all.includes("better") && all.includes("worse")) return "mixed";
-    return ["worse", "better", "unclear"].find((each) => all.includes(each)) ?? "same";
-  });
-  return { ...row, answers, marks, unsafe: answers.some(({ unsafe }) => unsafe) };
 }
 
-// The card in one line.
-function headline({ others, rows, failed }) {
-  const unsafe = rows.filter((row) => row.unsafe).map(({ row }) => row);
-  if (failed) unsafe.push(failed.row);
-  const safe = rows.filter(({ row }) => !unsafe.includes(row));
-  const count = (mark) => safe.filter(({ marks }) => marks[0] === mark).length;
-  const counts = MARKS.filter(count).map((mark) => `${count(mark)} ${mark}`).join(", ");
-  const answers = rows.flatMap((row) => row.answers);
-  const equal = others.filter((_, at) => answers.length && answers.every(({ against }) => against[at].equal));
-  return [
-    ...(counts && others.length ? [`against ${others[0]}: ${counts}`] : []),
-    unsafe.length ? `unsafe in ${unsafe.join(", ")}` : "nothing unsafe",
-    ...(equal.length ? [`equal to ${equal.join(" and ")} in every number`] : []),
-  ].join("; ");
+// Rows with their answers and marks, and what the card says: `judge` is that of engine.js.
+async function marked(judge, others, rows, failed) {
+  const asked = rows.map(({ row, answers }) => ({
+    row,
+    numbers: answers.map(({ number: { more, margin, unsafe }, found, against }) => {
+      return { more, margin, unsafe, found, against: against.map((of) => [of.found, of.difference]) };
+    }),
+  }));
+  const { rows: told, says } = await judge({ others, rows: asked, failed });
+  const withMarks = ({ against, ...answer }, { unsafe, marks }) => {
+    return { ...answer, unsafe, against: against.map((of, at) => ({ ...of, mark: marks[at] })) };
+  };
+  const all = rows.map((row, at) => {
+    const { marks, unsafe, answers } = told[at];
+    return { ...row, marks, unsafe, answers: row.answers.map((answer, which) => withMarks(answer, answers[which])) };
+  });
+  return { rows: all, says };
 }
 
 // What a scenario comes to; an error has the scenario.
@@ -109,9 +81,9 @@ async function ran(measure, toml) {
   }
 }
 
-// Runs what the card asks of an algorithm: `measure(toml)` measures a scenario. It ends after the easy links if the
-// algorithm is unsafe there, and where it fails, which is `failed`.
-export async function scorecard({ rows, runs }, algorithm, measure, progress) {
+// Runs what the card asks of an algorithm: `measure(toml)` measures a scenario, and `judge` marks. It ends after the
+// easy links if the algorithm is unsafe there, and where it fails, which is `failed`.
+export async function scorecard({ rows, runs }, algorithm, { measure, judge }, progress) {
   const others = Object.keys(runs[0].others).filter((other) => other !== algorithm);
   const card = { algorithm, others, rows: [], failed: null };
   const numbers = new Map();
@@ -132,10 +104,12 @@ export async function scorecard({ rows, runs }, algorithm, measure, progress) {
     }
     await Promise.all([...asked].map(([place, row]) => run(place, row))).catch(() => {});
     if (card.failed) break;
-    card.rows = some.map((row) => answered(row, runs, numbers, others));
-    if (some[0] === links && card.rows[0].unsafe) break;
+    const found = some.map((row) => ({ ...row, answers: answered(row, runs, numbers, others) }));
+    Object.assign(card, await marked(judge, others, found, null));
+    if (some[0] !== links || !card.rows[0].unsafe) continue;
+    return { ...card, ...(await marked(judge, others, card.rows, links.row)) };
   }
-  return { ...card, says: headline(card) };
+  return card.failed ? { ...card, ...(await marked(judge, others, card.rows, card.failed.row)) } : card;
 }
 
 // The part of their throughput alone that others lose.
@@ -144,7 +118,7 @@ const harm = (besideBps, aloneBps) => Math.min(Math.max(1 - besideBps / Math.max
 // The scenario in which an algorithm hurts others most, of those that an attack tries first, or one in which it
 // fails; what counts is how much more it hurts than another in its place. `found(says)` is told of each that is
 // worse than those before.
-export async function attack({ beside, seeds, scenarios }, algorithm, measure, progress, found) {
+export async function attack({ beside, seeds, scenarios }, algorithm, { measure }, progress, found) {
   let worst = null;
   let tried = 0;
   const besideBps = ({ own, others }, { goodputs_bps: bps }) => mean(bps.slice(own, own + others));
