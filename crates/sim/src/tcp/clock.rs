@@ -58,7 +58,7 @@ impl Clock {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn tick(&mut self) {
         // As floating-point numbers: exact for 100 days, and without the branch that a division of 64
         // bits gets, which nothing can guess here. Signed: a processor converts these at once.

@@ -28,7 +28,7 @@ impl Receiver {
         self.ato = self.min_ato;
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn adapt_delay(&mut self, now: u32) {
         let most = match self.tuned.as_ref().filter(|of| of.reader.is_some()) {
             Some(tuned) => tuned.quick_acks(self.max_quick_acks),

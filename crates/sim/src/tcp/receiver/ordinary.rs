@@ -19,6 +19,7 @@ impl Receiver {
     /// Until when each segment in order finds this state: at most one segment waits for its ACK, and the
     /// timer of delayed ACKs was armed in this jiffy, unless no ACK is delayed. An ACK of two segments
     /// leaves the window field as it is.
+    #[inline(always)]
     pub(super) fn ordinary_until_ns(&self) -> u64 {
         let jiffies = self.clock.jiffies() as u32;
         let armed = match self.segments_per_ack {
