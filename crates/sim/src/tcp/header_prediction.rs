@@ -120,7 +120,6 @@ impl Sender {
     }
 
     /// A slow path may have changed what an ACK or a burst relies on.
-    #[inline]
     pub(super) fn forget_plan(&mut self) {
         self.special = SLOW;
     }
