@@ -20,9 +20,10 @@ settings.register_profile(
     "tests", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("tests")
-#: Files that take a minute or more, the longest first: at the end none of them is left alone.
-LONG = ("test_report", "test_without_many", "test_wheel", "test_vlinux", "test_mutants",
-        "test_foreign_files")  # fmt: skip
+#: Files of a processor minute or more, the longest first: none is left alone at the end.
+LONG = ("test_report", "test_vlinux", "test_wheel", "test_without_many", "test_response",
+        "test_bisect", "test_vlinux_flows", "test_foreign_files", "test_linux_reference",
+        )  # fmt: skip
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
