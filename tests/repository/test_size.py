@@ -27,7 +27,7 @@ CEILINGS = {
     "ackclock.hosts": 3419,
     "ackclock.imports": 1103,
     "ackclock.pages": 950,
-    "ackclock.papers": 4743,
+    "ackclock.papers": 4738,
     "ackclock.programs": 188,
     "ackclock.questions": 1516,
     "ackclock.results": 2176,

@@ -34,7 +34,6 @@ from ackclock.papers.squareff._experiments import (
     scenario,
 )
 
-WITHOUT_START = "without the first 20 s"
 #: A decline that counts, and an index that is not fully fair. Both are ours.
 FALL, FULLY_FAIR = 0.05, 0.98
 
@@ -109,6 +108,15 @@ _QUANTITIES = {
     "fairness index": "late_jain",
     "utilisation": "utilisation",
 }
+
+
+def _claim(name: str, says: str, *, paper: str, quote: str) -> Claim:
+    """A claim by its `PARTS`, of whole runs and without their start."""
+    whole, late = PARTS[name](JAIN, RATIO), PARTS[name](LATE_JAIN, LATE_RATIO)
+    readings = {"without the first 20 s": late}
+    return Claim(f"squareff.fig3.{name}", says, whole, readings, paper, quote)
+
+
 _AT_128_MS = {each: f"{name}, 2 v 128 ms" for each, name in _THERE.items()}
 
 FIGURE = Figure(
@@ -125,39 +133,31 @@ FIGURE = Figure(
         *(part.quantity for part in _overshoot(RATIO)),
     ],
     claims=[
-        Claim(
-            "squareff.fig3.grows",
+        _claim(
+            "grows",
             "CUBIC's fairness index falls as the RTT difference grows",
-            _grows(JAIN),
             paper="declines",
             quote="“Fairness Index declines as RTT difference grows” (III.A)",
-            readings={WITHOUT_START: _grows(LATE_JAIN)},
         ),
-        Claim(
-            "squareff.fig3.cbrt-better",
+        _claim(
+            "cbrt-better",
             "The third root is fairer than CUBIC, but not fully fair at 2 v 128 ms",
-            _cbrt_better(JAIN),
             paper="better, not fully",
             quote="“RTT fairness is improved. However, the complete fairness is not obtained, "
             "especially with large RTT difference” (III.C)",
-            readings={WITHOUT_START: _cbrt_better(LATE_JAIN)},
         ),
-        Claim(
-            "squareff.fig3.square-best",
+        _claim(
+            "square-best",
             "At large RTT differences SQUARE:FF is much fairer than the third root",
-            _square_best(JAIN),
             paper="much better",
             quote="“much better fairness with large RTT difference than … third root of RTT” (V)",
-            readings={WITHOUT_START: _square_best(LATE_JAIN)},
         ),
-        Claim(
-            "squareff.fig3.overshoot",
+        _claim(
+            "overshoot",
             "SQUARE:FF at 2 v 4 and 2 v 8 ms: the flow with the larger RTT gets more",
-            _overshoot(RATIO),
             paper="larger RTT gets more",
             quote="“a little overshooting is detected. That is, the larger RTT connection "
             "obtained higher throughput” (V)",
-            readings={WITHOUT_START: _overshoot(LATE_RATIO)},
         ),
     ],
     kernel=Check(
