@@ -256,7 +256,7 @@ EXCEPT = """
 
 def marked_queue(name: str) -> str:
     return (
-        f"{style.of(name).label} has a queue that marks above {MARKED_ABOVE[name]} packets, "
+        f"{style.look(name).label} has a queue that marks above {MARKED_ABOVE[name]} packets, "
         "a seventh of the BDP (`step`)."
     )
 
@@ -264,7 +264,7 @@ def marked_queue(name: str) -> str:
 def index(measured_row: Callable[[str, str, str], str] = measured_row) -> str:
     """`README.md`: every algorithm with a line, and the table."""
     lines = [
-        f"| [{style.of(name).label}]({name}.md) | {algorithm['summary']} |"
+        f"| [{style.look(name).label}]({name}.md) | {algorithm['summary']} |"
         for name, algorithm in ALGORITHMS.items()
     ]
     table = [measured_row(*row) for row in rows()]
@@ -276,7 +276,7 @@ def index(measured_row: Callable[[str, str, str], str] = measured_row) -> str:
 def page(name: str) -> str:
     """`NAME.md`, without the picture."""
     algorithm = ALGORITHMS[name]
-    label, path = style.of(name).label, algorithm["source"]
+    label, path = style.look(name).label, algorithm["source"]
     sections = {"The algorithm": ["```text", algorithm["head"].expandtabs(), "```"]}
     if algorithm["params"]:
         rows = ["| parameter | default | range | meaning |", "|---|--:|---|---|"]
@@ -341,14 +341,14 @@ def since_a_loss(spec: str) -> tuple[np.ndarray, np.ndarray, str]:
 
 
 def picture(name: str) -> Figure:
-    looks = style.of(name)
+    looks = style.look(name)
     with style.applied():
         figure = Figure(figsize=(8, 2.6))
         growth, sharing = figure.subplots(1, 2)
         times_s, cwnd, zero = since_a_loss(name)
         reno_s, reno_cwnd, _ = since_a_loss("reno")
         early = reno_s <= times_s[-1]
-        growth.plot(reno_s[early], reno_cwnd[early], color=style.of("reno").colour)
+        growth.plot(reno_s[early], reno_cwnd[early], color=style.look("reno").colour)
         growth.plot(times_s, cwnd, color=looks.colour, linewidth=1.6)
         growth.set_xlabel(f"time since the {zero} (s)")
         growth.set_ylabel("cwnd (packets)")

@@ -41,7 +41,7 @@ def drive(address: str, number: int) -> None:
     sweep = Sweep(
         scenario,
         {"flow.1.rtt": RTTS},
-        metrics=Reducers.of(["utilisation", "jain_index"]),
+        metrics=Reducers.parse(["utilisation", "jain_index"]),
         seeds=number // len(RTTS),
     )
     work = Work(executor=Local(1) if address == "here" else Ray(address))

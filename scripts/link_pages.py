@@ -183,7 +183,7 @@ def section(kind: type[Any], directory: Path) -> Iterator[str]:
     measured = [(f"{flows}{', with ECN' if ecn else ''}", each) for flows, each in runs.items()]
     if name in MADE_FOR:
         own = measure(MADE_FOR[name])
-        label = style.of(MADE_FOR[name]).label
+        label = style.look(MADE_FOR[name]).label
         measured += [(f"{flows} {label}", each) for flows, each in own.items()]
     for flows, each in measured:
         used, median, high, early, full, marked, jain = row(each)

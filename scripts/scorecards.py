@@ -28,7 +28,7 @@ from ackclock.estimates.stats import Estimate
 from ackclock.figures.experiment import Runs
 from ackclock.questions.card import Answer, Answers, Mark
 from ackclock.scorecard import data, page, run
-from ackclock.scorecard.evaluated import AGAINST, QUESTIONS, Asked, Evaluated, Request
+from ackclock.scorecard.evaluated import AGAINST, QUESTIONS, Answered, Evaluated, Request
 
 HERE = Path(__file__).parent
 ALGORITHMS = [each["name"] for each in _core.algorithms()]
@@ -166,7 +166,7 @@ def _card(
             answers.append(Answer(number, values, differences))
         experiment = question.experiment([name, *others], quick=True)
         runs = Runs(experiment, pl.DataFrame())
-        every.append(Asked(question, experiment, runs, Answers(question, answers)))
+        every.append(Answered(question, experiment, runs, Answers(question, answers)))
     return Evaluated(name, others, every, quick=True)
 
 
@@ -249,7 +249,7 @@ def picture(cards: Sequence[Evaluated]) -> Figure:
         axes.set_ylim(len(marks), 0)
         axes.set_xticks([n + 0.5 for n in range(len(QUESTIONS))], [each.row for each in QUESTIONS])
         axes.set_yticks(
-            [n + 0.5 for n in range(len(marks))], [style.of(name).label for name in marks]
+            [n + 0.5 for n in range(len(marks))], [style.look(name).label for name in marks]
         )
         axes.tick_params(length=0, top=True, labeltop=True)
         axes.spines[:].set_visible(False)
@@ -275,7 +275,7 @@ def heat_map(cards: Sequence[Evaluated]) -> str:
     for each in cards:
         if (name := each.algorithm) not in marks:
             continue
-        label, first = escape(style.of(name).label), escape(data.headline(each))
+        label, first = escape(style.look(name).label), escape(data.headline(each))
         line = [f'<th role="rowheader"><a href="{name}.html" title="{first}">{label}</a></th>']
         for question, words, mark in zip(QUESTIONS, said, marks[name], strict=True):
             to, title = f"{name}.html#{question.row}", f"{label}, {words} {mark}"
@@ -311,7 +311,7 @@ def pages(cards: Sequence[Evaluated]) -> dict[str, str]:
             each,
             sections,
             command=f"ackclock evaluate {name} --quick",
-            up=[*up, (f"../algorithms/{name}.html", f"How {style.of(name).label} works")],
+            up=[*up, (f"../algorithms/{name}.html", f"How {style.look(name).label} works")],
         )
     return found
 
@@ -328,7 +328,7 @@ def rows_page(cards: Sequence[Evaluated]) -> str:
         header = ["algorithm", *(number.name for number in question.numbers)]
         lines = [
             [
-                style.of(each.algorithm).label,
+                style.look(each.algorithm).label,
                 *(_marked(each, answer) for answer in each.asked[index].answers.answers),
             ]
             for each in cards

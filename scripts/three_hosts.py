@@ -38,7 +38,7 @@ def picture(results: dict[str, ackclock.Result]) -> Figure:
         axes.plot(
             result.samples["time_us"] / 1e6,
             result.samples["cwnd_packets"],
-            color=style.of("cubic_fc").colour,
+            color=style.look("cubic_fc").colour,
         )
         axes.plot(losses["time_us"] / 1e6, losses["cwnd_packets"], "v", color=style.INK, ms=4)
         axes.set_title(

@@ -31,7 +31,7 @@ def test_ticks_of_a_logarithmic_axis(ends, ticks):
 
 def test_a_logarithmic_axis_has_plain_numbers(small, tmp_path):
     of = {"rtt": {"from": "5ms", "to": "50ms", "points": 3, "scale": "log"}}
-    plan = Sweep(small, of, metrics=Reducers.of(["utilisation"]))
+    plan = Sweep(small, of, metrics=Reducers.parse(["utilisation"]))
     drawn = sweep_plots.figure(plan, plan.run(plan.check(), Work(tmp_path)))
     drawn.canvas.draw()
     (panel,) = drawn.axes
@@ -55,7 +55,7 @@ def test_pictures(small, tmp_path):
         ({"rtt": {"from": "5ms", "to": "90ms"}, "mss": {"from": 500, "to": 1448},
           name: ["cubic", "reno"]}, {"samples": 6}, 3),
     ):  # fmt: skip
-        plan = Sweep(small, of, metrics=Reducers.of(["utilisation", "p99_sojourn_s"]), **options)
+        plan = Sweep(small, of, metrics=Reducers.parse(["utilisation", "p99_sojourn_s"]), **options)
         table = plan.run(plan.check(), Work(tmp_path))
         drawn = sweep_plots.figure(plan, table)
         axes = [each for each in drawn.axes if each.get_label() != "<colorbar>"]
@@ -65,7 +65,7 @@ def test_pictures(small, tmp_path):
         assert "p99 sojourn (ms)" in labels
     codel_only = {"bottleneck.queue": ["drop_tail", "codel"], "rtt": ["10ms", "20ms"]}
     for of in (codel_only, {"bottleneck.queue": ["drop_tail", "codel"], name: ["cubic", "reno"]}):
-        plan = Sweep(small, of, metrics=Reducers.of([no_value, at_codel]))
+        plan = Sweep(small, of, metrics=Reducers.parse([no_value, at_codel]))
         drawn = sweep_plots.figure(plan, plan.run(plan.check(), Work(tmp_path)))
         (axes,) = drawn.axes  # none for a metric without a value
         assert axes.get_ylabel() == "at codel"
@@ -81,4 +81,4 @@ def test_pictures(small, tmp_path):
         ({"rtt": ["10ms"]}, "each axis has one value"),
     ):
         with pytest.raises(AckclockError, match=says):
-            sweep_plots.layout(Sweep(small, of, metrics=Reducers.of(["utilisation"])))
+            sweep_plots.layout(Sweep(small, of, metrics=Reducers.parse(["utilisation"])))

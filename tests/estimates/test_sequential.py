@@ -106,7 +106,7 @@ def test_equal_repeats_are_decided_unless_at_the_bound():
 def test_repeats_that_were_cut_off_are_larger_than_they_say():
     values = [100.0 + n for n in range(20)]
     assert verdict(mean_ci(values), high=200) == "holds"
-    late = Repeats.of(dict(enumerate([*values[:-1], AtLeast(120.0)]))).mean()
+    late = Repeats.by_seed(dict(enumerate([*values[:-1], AtLeast(120.0)]))).mean()
     assert verdict(late, high=200) == "open"
     assert verdict(late, low=50) == "holds"
     assert verdict(late, high=50) == "fails"

@@ -13,7 +13,7 @@ from ackclock.estimates.stats import Estimate, exact, mean_ci, verdict
 
 def repeats(*numbers):
     """Of seeds from 1 on."""
-    return Repeats.of(dict(enumerate(numbers, 1)))
+    return Repeats.by_seed(dict(enumerate(numbers, 1)))
 
 
 def test_the_interval_of_many_repeats_is_the_normal_one():
@@ -63,7 +63,7 @@ def test_pairs_remove_what_repeats_share():
 
 
 def test_pairs_are_of_the_same_seed():
-    a, b = Repeats.of({1: 10, 2: 20, 3: 30}), Repeats.of({3: 3, 2: 2})
+    a, b = Repeats.by_seed({1: 10, 2: 20, 3: 30}), Repeats.by_seed({3: 3, 2: 2})
     assert (a - b).seeds == (2, 3)
     assert (a - b).value.tolist() == [18, 27]
 

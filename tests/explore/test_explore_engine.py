@@ -95,7 +95,7 @@ stop = "15s"
 def test_a_run_comes_to_python_s_summary():
     result = run(Scenario.from_text(TWO_LINKS, source=""))
     [messages] = node({"toml": TWO_LINKS})
-    found, ours = messages[-1]["summary"], summary.json_ready(summary.of(result))
+    found, ours = messages[-1]["summary"], summary.json_ready(summary.summarise(result))
     own = {"wall_time_s", "cpu_time_s", "trace_hash", "sessions", "traces"}
     assert found == {key: value for key, value in ours.items() if key not in own}
 

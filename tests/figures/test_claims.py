@@ -111,7 +111,7 @@ def test_a_claim_may_only_be_reported():
 
 
 def test_a_ratio_is_judged_by_its_logarithm():
-    repeats = Repeats.of(dict(enumerate([2.0, 0.5] * 5)))
+    repeats = Repeats.by_seed(dict(enumerate([2.0, 0.5] * 5)))
     both = Quantity("ratio", "", (), lambda _: repeats.log(), logarithmic=True)
     claim = judge(Claim("id", "", [both.within(0.4, 2.5)]))
     assert claim.decides.estimate.mean == pytest.approx(1)
@@ -318,13 +318,15 @@ def test_what_an_open_claim_needs_is_said():
     assert re.fullmatch("20; needs ≈ 38[0-9]", said(near, far))  # each must hold
     outside = known("", -0.4, spread=1.0).above(0)
     assert re.fullmatch("20; needs ≈ 3[0-9]", said(outside, far))  # it fails by one of them
-    late = Repeats.of(dict(enumerate([100.0, 120.0, AtLeast(500.0)] * 5))).mean()
+    late = Repeats.by_seed(dict(enumerate([100.0, 120.0, AtLeast(500.0)] * 5))).mean()
     cut_off = Quantity("", "s", (), lambda _: late).below(300)
     assert said(cut_off) == "15; more do not decide it: some are cut off"
     assert said(known("", 5).above(0)) == "20; how many would decide it is not known"
     assert said(near) == said(near, known("", 50, spread=1.0).above(0))
     # Alone it fails at 5 %, one of three parts fails at 1.7 %.
-    soon = Repeats.of(dict(enumerate([AtMost(-2.0), -3.0, 1.0, *[-3.0, 1.0, -2.0, -2.5, 1.2] * 3])))
+    soon = Repeats.by_seed(
+        dict(enumerate([AtMost(-2.0), -3.0, 1.0, *[-3.0, 1.0, -2.0, -2.5, 1.2] * 3]))
+    )
     below_0 = Quantity("", "s", (), lambda _: soon.mean()).above(0)
     holm = (
         "; fails at 5 %, but not at the 1.7 % of 3 parts; more do not decide it: some are cut off"
@@ -402,10 +404,10 @@ def test_how_the_sensitivity_is_shown(varied):
 
 def test_each_tally_has_how_firm_verdicts_are_and_why(varied):
     claims = [*varied.claims, *CLAIMS]
-    table = tally.by_firmness(tally.of(claims))
+    table = tally.by_firmness(tally.counted(claims))
     assert table.header == ["paper", "holds", "fails"]
     assert table.rows[-1] == ["all", "3 (1 always, 1 depends, 1 one setup)", "1 (1 one setup)"]
-    reasons = {row[0]: row[-1] for row in tally.by_reason(tally.of(claims)).rows}
+    reasons = {row[0]: row[-1] for row in tally.by_reason(tally.counted(claims)).rows}
     assert reasons == {
         "not reproducible": "1",
         "an unstated input decides": "1",

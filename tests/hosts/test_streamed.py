@@ -32,11 +32,11 @@ def test_the_tables_and_the_summary_are_the_same(tmp_path):
     with streamed.run(scenario, place=tmp_path) as result:
         assert isinstance(result, streamed.Streamed)
         assert "samples lazy" in repr(result)
-        summed = summary.of(result)
+        summed = summary.summarise(result)
         result.save(tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     times = {key: summed[key] for key in ("wall_time_s", "cpu_time_s")}
-    assert summed == summary.of(whole) | times
+    assert summed == summary.summarise(whole) | times
     loaded = Result.load(tmp_path / "out")
     for table in tables.TABLES:
         assert getattr(loaded, table).equals(getattr(whole, table)), table

@@ -325,10 +325,10 @@ def test_algorithms_can_be_told_apart():
     names = [algorithm["name"] for algorithm in _core.algorithms()]
     assert set(names) <= set(style.ALGORITHMS)
     for second in ("marker", "line"):
-        looks = [(style.of(name).colour, getattr(style.of(name), second)) for name in names]
+        looks = [(style.look(name).colour, getattr(style.look(name), second)) for name in names]
         assert len(looks) == len(set(looks))
     meet = ("cubic", "reno", "bbr", "bbr3", "vegas", "copa", "cubic_fc", "square_ff", "htcp")
-    assert len({style.of(name).colour for name in meet}) == len(meet)
+    assert len({style.look(name).colour for name in meet}) == len(meet)
 
 
 def test_the_figure_of_contributing(tmp_path):

@@ -282,18 +282,18 @@ def test_a_row_of_the_scorecard_fits_its_link(scenario):
 
 def test_the_header_says_the_interval():
     """Of one flow over the whole run there is no second number to tell."""
-    (table,) = summary.tables(summary.of(two_flows({}, {})))
+    (table,) = summary.tables(summary.summarise(two_flows({}, {})))
     headers = [str(column.header) for column in table.columns]
     assert headers[2:4] == ["goodput whole run (Mb/s)", "mean cwnd (packets)"]
 
     late = {"session": [{"algorithm": "reno", "size": "50kB", "gap": "100ms"}]}
-    flows, sessions = summary.tables(summary.of(two_flows({}, {"start": "2.5s"}, **late)))
+    flows, sessions = summary.tables(summary.summarise(two_flows({}, {"start": "2.5s"}, **late)))
     headers = [str(column.header) for column in (*flows.columns, *sessions.columns)]
     assert {"goodput 2.5–10 s (Mb/s)", "lifetime (Mb/s)", "carried 2.5–10 s (Mb/s)"} <= {*headers}
 
     # Each run has its own interval: its start is drawn.
     runs = [two_flows({}, {"start_spread": "1s"}, seed=seed) for seed in (1, 2)]
-    (table,) = summary.tables(summary.over_seeds([*map(summary.of, runs)]))
+    (table,) = summary.tables(summary.over_seeds([*map(summary.summarise, runs)]))
     assert str(table.columns[2].header) == "goodput while all are active (Mb/s)"
 
 
@@ -317,6 +317,6 @@ def test_a_programs_connections_for_control_are_no_flows_of_jains_index():
     link = {"rate": "10mbit", "buffer": "1bdp"}
     fields = {"duration": "60s", "rtt": "20ms", "bottleneck": link, "flow": flows}
     result = run(Scenario.parse(fields))
-    assert summary.of(result)["jain_index"] < 0.7
+    assert summary.summarise(result)["jain_index"] < 0.7
     of_programs = dataclasses.replace(result, manifest=result.manifest | {"connections": []})
-    assert summary.of(of_programs)["jain_index"] > 0.95
+    assert summary.summarise(of_programs)["jain_index"] > 0.95

@@ -17,7 +17,7 @@ def beside(stack="quinn", algorithm="cubic", **keys):
 @pytest.mark.parametrize("stack", ["quinn", "noq"])
 def test_a_stack_shares_a_link_with_linux(stack):
     result = run(beside(stack))
-    both = summary.of(result)["flows"]
+    both = summary.summarise(result)["flows"]
     assert [each["algorithm"] for each in both] == [f"{stack} cubic", "cubic"]
     assert all(each["goodput_bps"] > 2e6 for each in both)
     assert 0.9 < sum(each["goodput_bps"] for each in both) / 20e6 < 1

@@ -246,7 +246,7 @@ def test_what_a_run_costs_is_processor_time(small):
     costs_s = [raw["cpu_time_s"] for raw in found]
     assert len(costs_s) == 4 * cores
     assert 0 < sum(costs_s) <= cores * elapsed_s
-    assert "of processor time" in summary.totals(summary.of(run(small)))
+    assert "of processor time" in summary.totals(summary.summarise(run(small)))
 
 
 def test_a_sweep_resumes(small, tmp_path):

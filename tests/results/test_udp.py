@@ -27,7 +27,7 @@ def test_tcp_gets_the_rest(algorithm):
     result = run(scenario(udp("20mbit"), Flow(algorithm=algorithm)))
     assert mbps(result, 1, UDP) == pytest.approx(20, rel=0.03)  # what TCP's losses leave of it
     assert mbps(result, 2, TCP) == pytest.approx(30, rel=0.02)
-    assert [each["algorithm"] for each in summary.of(result)["flows"]] == ["UDP", algorithm]
+    assert [each["algorithm"] for each in summary.summarise(result)["flows"]] == ["UDP", algorithm]
 
 
 @pytest.mark.parametrize("rate", [51, 80, 500])

@@ -210,7 +210,7 @@ def check_alike(numbers, capsys):
         assert "\n" not in said.partition("does not compile")[0], number
         assert refusal(partial(run, scenario)) == said, number
         assert refusal(partial(run_all, [scenario], len, cache="kept")) == said, number
-        swept = refusal(Sweep(scenario, {"hz": [scenario.hz]}, metrics=Reducers.of([len])).check)
+        swept = refusal(Sweep(scenario, {"hz": [scenario.hz]}, metrics=Reducers.parse([len])).check)
         assert swept.removeprefix(f"at hz = {scenario.hz}: ") == said, number
         line = f"error: scenario.toml: {said}\n" if said else ""
         assert by_command(scenario, capsys) in (line, None), number

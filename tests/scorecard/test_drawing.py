@@ -22,7 +22,7 @@ def asked(question):
     numbers = dict.fromkeys(Numbers._fields, 12.3)
     rows = [{**point, "seed": 1, **numbers} for point in experiment.points]
     runs = Runs(experiment, pl.DataFrame(rows))
-    return parts.Asked(
+    return parts.Answered(
         question, experiment, runs, answers(question, experiment, {experiment: runs})
     )
 
@@ -69,7 +69,7 @@ def test_each_rival_has_its_own_heat_maps():
     percent = pl.when(pl.col("other") == "bbr").then(7.0).otherwise(4.0)
     deeper = pl.when(pl.col("buffer") == "4bdp").then(6.0).otherwise(0.0)
     table = of.runs.table.with_columns(harm_percent=percent + deeper)
-    of = parts.Asked(question, of.experiment, Runs(of.experiment, table), of.answers)
+    of = parts.Answered(question, of.experiment, Runs(of.experiment, table), of.answers)
     drawing = figure(of, parts.Evaluated(NAMES[0], NAMES[1:], [of], quick=False))
     shown = {
         axes.get_title(loc="left"): {text.get_text() for text in axes.texts}

@@ -413,7 +413,7 @@ def test_a_line_shows_the_number_of_its_marks():
         found.append(card.Answer(number, dict.fromkeys(("mine", *of), Estimate(1, 1, 1, 3)), of))
     experiment = question.experiment(["mine", "cubic", "reno"], quick=True)
     runs = Runs(experiment, pl.DataFrame())
-    asked = parts.Asked(question, experiment, runs, card.Answers(question, found))
+    asked = parts.Answered(question, experiment, runs, card.Answers(question, found))
     shown = page.table(parts.Evaluated("mine", ("cubic", "reno"), [asked], quick=True))
     assert shown.rows[0][2] == "number 0"
     assert shown.rows[0][-2:] == ["(worse)", "worse"]
@@ -422,11 +422,11 @@ def test_a_line_shows_the_number_of_its_marks():
 def answered(question, **of):
     """A question whose first number has these values, run by run, for "mine" and others."""
     number = question.numbers[0]
-    repeats = {name: Repeats.of(dict(enumerate(values))) for name, values in of.items()}
+    repeats = {name: Repeats.by_seed(dict(enumerate(values))) for name, values in of.items()}
     differences = {name: (repeats["mine"] - repeats[name]).mean() for name in of.keys() - {"mine"}}
     found = card.Answer(number, {name: each.mean() for name, each in repeats.items()}, differences)
     experiment = question.experiment([*of], quick=True)
-    return parts.Asked(
+    return parts.Answered(
         question, experiment, Runs(experiment, pl.DataFrame()), card.Answers(question, [found])
     )
 

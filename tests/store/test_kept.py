@@ -337,7 +337,7 @@ def test_what_makes_a_row_is_in_the_hash_that_names_it(row):
     named = [name.replace("_N", "_1") for name in metrics.METRICS]
     reduce, roots = {
         "of a scorecard": (measure.row_of, ROW_MADE_BY),
-        "of a sweep": (metrics.Reducers.of(named), metrics.ROW_MADE_BY),
+        "of a sweep": (metrics.Reducers.parse(named), metrics.ROW_MADE_BY),
     }[row]
     called, rows = set(), []
 

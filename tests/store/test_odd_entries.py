@@ -75,7 +75,7 @@ def try_fields(folder, values_of):
                 refusals += 1
                 continue
             with suppress(AckclockError):  # its scenario is none
-                json.dumps(summary.json_ready(summary.of(result)))
+                json.dumps(summary.json_ready(summary.summarise(result)))
             worker.about(result.manifest)
     return refusals
 

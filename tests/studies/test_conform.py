@@ -254,7 +254,9 @@ def test_a_log_is_judged_as_its_run(stack, ackclock, tmp_path):
         given = ["flow.1.algorithm=cubic", *([f"flow.1.stack={stack}"] if stack else [])]
         result = run(case.scenario.assign(*given))
         log = result.to_qlog(tmp_path / f"{name}.qlog")
-        for of_run, of_log in zip(case.ask(Seen.of(result)), case.judge_qlog(log), strict=True):
+        for of_run, of_log in zip(
+            case.ask(Seen.from_result(result)), case.judge_qlog(log), strict=True
+        ):
             lacking += [of_log.lacks] if of_log.lacks != of_run.lacks else []
             assert of_log == of_run or of_log.lacks
     assert lacking == ["queues"]

@@ -45,7 +45,7 @@ def test_a_hypercube_runs(two, tmp_path):
 
 def test_equal_points_of_a_hypercube_are_no_repeats(two, tmp_path):
     of = {"rtt": ["10ms", "20ms"]}
-    plan = Sweep(two, of, metrics=Reducers.of(["utilisation"]), samples=6)
+    plan = Sweep(two, of, metrics=Reducers.parse(["utilisation"]), samples=6)
     table = plan.run(plan.check(), Work(tmp_path))
     assert len(table) == 6
     assert [cell["utilisation"].n for cell in plan.cells(table)] == [1, 1]

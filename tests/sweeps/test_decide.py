@@ -17,7 +17,9 @@ def first_seed(result):
 
 def test_truths_are_shares(two, tmp_path):
     decide = {"metric": "first_seed", "above": 0.1}
-    plan = Sweep(two, {"rtt": ["10ms"]}, metrics=Reducers.of([first_seed]), seeds=5, decide=decide)
+    plan = Sweep(
+        two, {"rtt": ["10ms"]}, metrics=Reducers.parse([first_seed]), seeds=5, decide=decide
+    )
     table = plan.run(plan.check(), Work(tmp_path))
     assert table["first_seed"].to_list() == [1, 0, 0, 0, 0]
     (cell,) = plan.cells(table)

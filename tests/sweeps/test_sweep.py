@@ -118,7 +118,7 @@ def kill(fraction):
 rows.EVERY_S = 0
 rtts = {"rtt": [f"{ms}ms" for ms in range(5, 105)]}
 plan = Sweep(
-    Scenario.from_toml("two.toml"), rtts, metrics=Reducers.of(["utilisation"]), seeds=10
+    Scenario.from_toml("two.toml"), rtts, metrics=Reducers.parse(["utilisation"]), seeds=10
 )
 plan.run(plan.check(), Work(pathlib.Path("kept"), Local(1), progress=kill))
 """
@@ -130,7 +130,7 @@ def test_a_killed_sweep_resumes(two, tmp_path):
     whole = ackclock.sweep(two, of, metrics=wanted, seeds=10, cache=None)
     child = subprocess.run([sys.executable, "-c", KILLED], check=False, cwd=tmp_path)
     assert child.returncode == -signal.SIGKILL
-    plan = Sweep(two, of, metrics=Reducers.of(wanted), seeds=10)
+    plan = Sweep(two, of, metrics=Reducers.parse(wanted), seeds=10)
     heard = []
     again = plan.run(
         plan.check(), Work(tmp_path / "kept", on_runs=lambda *counts: heard.append(counts))
@@ -150,7 +150,7 @@ def test_ctrl_c_keeps_all_that_is_done(two, tmp_path):
         if fraction > 0.3:
             raise KeyboardInterrupt
 
-    plan = Sweep(two, {"rtt": ["10ms", "20ms"]}, metrics=Reducers.of(["utilisation"]), seeds=200)
+    plan = Sweep(two, {"rtt": ["10ms", "20ms"]}, metrics=Reducers.parse(["utilisation"]), seeds=200)
     runs = plan.check()
     with pytest.raises(KeyboardInterrupt):
         plan.run(runs, Work(tmp_path, Local(2), progress=stop))
@@ -175,7 +175,7 @@ def test_what_a_row_is_kept_for(two, tmp_path):
     file = tmp_path / "mine.py"
 
     def runs(*wanted, scenario=two):
-        plan = Sweep(scenario, {"rtt": ["10ms"]}, metrics=Reducers.of(wanted, tmp_path))
+        plan = Sweep(scenario, {"rtt": ["10ms"]}, metrics=Reducers.parse(wanted, tmp_path))
         heard = []
         plan.run(plan.check(), Work(tmp_path / "kept", on_runs=lambda *n: heard.append(n[0])))
         return heard[0]
@@ -204,7 +204,7 @@ def test_functions(two, tmp_path, monkeypatch):
 
 def test_reducers_and_scenarios_travel(two, tmp_path):
     """As to another machine: the text of a function's file goes with it, not its path."""
-    reducers = pickle.loads(pickle.dumps(Reducers.of(["utilisation", "mine.py:late"], tmp_path)))  # noqa: S301
+    reducers = pickle.loads(pickle.dumps(Reducers.parse(["utilisation", "mine.py:late"], tmp_path)))  # noqa: S301
     (tmp_path / "mine.py").unlink()
     result = run(pickle.loads(pickle.dumps(two)))  # noqa: S301
     row = reducers(result)

@@ -118,7 +118,7 @@ def test_too_many_runs_are_refused_before_they_are_made(two, monkeypatch):
     ):
         of = {"mss": list(range(500, 1500)), "rtt": [f"{ms}ms" for ms in range(1000)]}
         with pytest.raises(AckclockError, match=says):
-            Sweep(two, of, metrics=Reducers.of(["utilisation"]), **options)
+            Sweep(two, of, metrics=Reducers.parse(["utilisation"]), **options)
 
 
 def test_a_sweep_is_no_scenario(ackclock, two):  # noqa: ARG001

@@ -340,8 +340,8 @@ def _print_tallies(claims: "Sequence[JudgedClaim]") -> None:
     from ackclock.pages import tally  # noqa: PLC0415 (slow to import)
 
     if len(claims) > 1 and any(each.is_judged for each in claims):
-        print_report("Verdicts, and how firm", tally.by_firmness(tally.of(claims)))
-        print_report("Reasons", tally.by_reason(tally.of(claims)))
+        print_report("Verdicts, and how firm", tally.by_firmness(tally.counted(claims)))
+        print_report("Reasons", tally.by_reason(tally.counted(claims)))
     out.print(tally.in_words(claims))
 
 

@@ -316,7 +316,7 @@ def _one(
                     on_packets=on_packets if acks else None,
                 )
             )
-        summed = summary.of(result)
+        summed = summary.summarise(result)
         if directory is not None:
             directory.fill(lambda partial: result.write(partial, **more))
         if qlog is not None:
@@ -340,7 +340,7 @@ def _over_seeds(
         )
     runs = [scenario.replace(seed=seed) for seed in range(first, last + 1)]
     with progress_bar(f"{name}, {len(runs)} runs") as progress:
-        found_of = run_all(runs, summary.of, executor=Local(jobs), progress=progress)
+        found_of = run_all(runs, summary.summarise, executor=Local(jobs), progress=progress)
         summed = summary.over_seeds(found_of)
     if directory is not None:
         value = summary.json_ready(summed)

@@ -200,12 +200,12 @@ def _record(reading: Callable[[], list[Connection]], every: float, place: Path) 
     recorder = Recorder(round(every * 1e6))
     with Directory(place) as directory:
         started_ns = time.monotonic_ns()
-        recorder.look(0, {"forward": reading()})
+        recorder.take_readings(0, {"forward": reading()})
         err.print("recording; Ctrl-C ends it and writes the tables")
         with suppress(KeyboardInterrupt):
             while True:
                 now_us = (time.monotonic_ns() - started_ns) // 1000
-                recorder.look(now_us, {"forward": reading()})
+                recorder.take_readings(now_us, {"forward": reading()})
                 time.sleep(EVERY_S)
         result = recorder.result((time.monotonic_ns() - started_ns) // 1000)
         directory.fill(result.write)
@@ -311,7 +311,7 @@ def shell_command(
         if output is not None:
             with Directory(output) as directory:
                 directory.fill(ran.result.write)
-        summed = summary.of(ran.result)
+        summed = summary.summarise(ran.result)
         for shown in summary.tables(summed):
             print_table(shown, keys=2)
         out.print(summary.totals(summed))

@@ -69,7 +69,7 @@ def _name_looks(panel: Axes, results: Iterable[Result]) -> None:
 
 def html(result: Result) -> str:
     """A run for a notebook: what it was, what each flow got, and its picture."""
-    numbers = summary.of(result)
+    numbers = summary.summarise(result)
     scenario = result.scenario
     head = f"{scenario.duration}, seed {numbers['seed']}: {_said(numbers)}"
     columns = summary.flow_columns(numbers)

@@ -548,7 +548,7 @@ def _label(spec: str, name: str, specs: list[str], names: list[str]) -> str:
     if not re.match(rf"{name}(@|:|$)", spec):
         return Path(spec).name  # a user's own file
     alike = {each for each, of in zip(specs, names, strict=True) if of == name}
-    return style.of(name).label + (spec[len(name) :] if len(alike) > 1 else "")
+    return style.look(name).label + (spec[len(name) :] if len(alike) > 1 else "")
 
 
 def _over_time(axes: Axes, result: Result) -> None:

@@ -86,7 +86,7 @@ def applied() -> AbstractContextManager[None]:
     return mpl.rc_context(RC)
 
 
-def of(algorithm: str) -> Style:
+def look(algorithm: str) -> Style:
     """The style of an algorithm; black for an algorithm without a style, such as a user's."""
     return ALGORITHMS.get(algorithm, Style(INK, "D", algorithm))
 
@@ -96,7 +96,7 @@ def looks(names: Sequence[str]) -> list[tuple[str, str]]:
 
     32 flows can be told apart. The live page has the same rule (`names.js`).
     """
-    colours = [of(name).colour for name in names]
+    colours = [look(name).colour for name in names]
     if len(set(colours)) == len(colours) > 1:
         return [(colour, LINES[0]) for colour in colours]
     rounds = [divmod(number, len(FLOWS)) for number in range(len(names))]

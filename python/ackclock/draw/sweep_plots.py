@@ -180,7 +180,7 @@ def _lines(panel: Axes, axis: Axis, parts: Sequence[_Part], metric: str) -> None
         estimates = [in_units.scaled(each, scale) for each in found if each is not None]
         colour, line = style.FLOWS[number % len(style.FLOWS)], "-"
         if (name := label.rpartition("= ")[2]) in style.ALGORITHMS:
-            colour, line = style.of(name).colour, style.of(name).line
+            colour, line = style.look(name).colour, style.look(name).line
         if not known:
             continue
         if axis.numeric:

@@ -36,7 +36,7 @@ class Repeats:
     high: Array
 
     @classmethod
-    def of(cls, by_seed: Mapping[int, float | None]) -> Self:
+    def by_seed(cls, by_seed: Mapping[int, float | None]) -> Self:
         """Of numbers, some of which may be `AtLeast`, `AtMost` or None."""
         numbers = [np.nan if each is None else each for each in by_seed.values()]
         return cls(

@@ -195,7 +195,7 @@ class Runs:
             raise AckclockError(str(error).removeprefix(": ")) from None
         self._check_names(scenario, source)
         files = {name: text.encode() for name, text in source.files.items()}
-        with snapshot.held(snapshot.Held(files)):
+        with snapshot.held(snapshot.Snapshots(files)):
             HOSTS[source.on].check(_without_c_files(scenario))
         return scenario
 

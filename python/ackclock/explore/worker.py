@@ -157,7 +157,7 @@ def _work(job: dict[str, Any], out: BinaryIO) -> None:
 
 
 def _of(result: Result) -> dict[str, Any]:
-    summed = summary.json_ready(summary.of(result))
+    summed = summary.json_ready(summary.summarise(result))
     return {"summary": summed, "wall_time_s": result.manifest["wall_time_s"]}
 
 

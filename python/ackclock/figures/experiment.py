@@ -194,7 +194,7 @@ class Runs:
         for number, (seed, value) in enumerate(rows.select("seed", column).iter_rows()):
             bound = None if bounds is None or value is None else bounds[number]
             by_seed[seed] = kinds[bound](value) if bound else value
-        return Repeats.of(by_seed)
+        return Repeats.by_seed(by_seed)
 
 
 def repeats_of(

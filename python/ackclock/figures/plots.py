@@ -44,7 +44,7 @@ Curves = Mapping[str, tuple[Mapping[str, Any], Curve]]
 
 def line_style(algorithm: str) -> dict[str, Any]:
     """Colour and marker of an algorithm's curves."""
-    of = style.of(name_in(algorithm))
+    of = style.look(name_in(algorithm))
     return {"color": of.colour, "marker": of.marker}
 
 

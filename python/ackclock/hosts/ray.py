@@ -308,10 +308,10 @@ def _chunk(
 
 
 #: Digest → the files that a driver sent, with the compiled code; those of the last driver.
-_kept: dict[str, snapshot.Held] = {}
+_kept: dict[str, snapshot.Snapshots] = {}
 
 
-def _given(digest: str, files: bytes) -> snapshot.Held:
+def _given(digest: str, files: bytes) -> snapshot.Snapshots:
     if digest not in _kept:
         _kept.clear()
         _kept[digest] = snapshot.given(pickle.loads(files))  # noqa: S301 (from our own driver)

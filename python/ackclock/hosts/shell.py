@@ -112,7 +112,7 @@ class _Recording:
         now_us = (time.monotonic_ns() - self._started_ns) // 1000
         for direction, _, heard in self._hosts:
             self.recorder.ended(now_us, direction, ended(heard))
-        self.recorder.look(now_us, {of: read(asked) for of, asked, _ in self._hosts})
+        self.recorder.take_readings(now_us, {of: read(asked) for of, asked, _ in self._hosts})
 
 
 @contextmanager

@@ -239,7 +239,7 @@ def _judged(
 ) -> tuple[list[tally.Counted], list[tally.Counted]]:
     """What is counted of claims: of this run, and of runs of full length."""
     whole = {claim.id: row for claim in claims if (row := the.whole(claim))}
-    own = tally.of(claim for claim in claims if claim.id not in whole)
+    own = tally.counted(claim for claim in claims if claim.id not in whole)
     return own, [tally.of_texts(*each) for each in whole.items()]
 
 

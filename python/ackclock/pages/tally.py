@@ -45,7 +45,7 @@ def of_texts(claim: str, row: Mapping[str, str]) -> Counted:
     return claim.partition(".")[0], row["verdict"], firm, row["reason"]
 
 
-def of(claims: Iterable[JudgedClaim]) -> list[Counted]:
+def counted(claims: Iterable[JudgedClaim]) -> list[Counted]:
     """What is counted of claims."""
     return [
         (each.id.partition(".")[0], each.verdict, each.firmness, each.reason) for each in claims
@@ -101,9 +101,9 @@ def in_words(claims: Sequence[JudgedClaim]) -> str:
         return f"{number} without verdicts: a quick run has too few repeats."
     decided = [claim.decides.estimate for claim in claims if claim.is_judged]
     few = any(each is not None and 0 < each.n < LEAST_REPEATS for each in decided)
-    counted = of(claims)
+    found = counted(claims)
     said = [
-        f"{_cell(counted, each) or 0} {MANY.get(each, each)}"
+        f"{_cell(found, each) or 0} {MANY.get(each, each)}"
         for each in ORDER[:-1]
         if each in ORDER[:3] or each in verdicts
     ]

@@ -55,7 +55,7 @@ def run(scenario: str, c_file: str | None = None, budget_s: float = 60) -> dict[
 def _summed(
     scenario: Scenario, progress: Callable[[float], None]
 ) -> Generator[dict[str, Any], None, None]:
-    yield summary.json_ready(summary.of(simulate(scenario, progress=progress)))
+    yield summary.json_ready(summary.summarise(simulate(scenario, progress=progress)))
 
 
 def evaluate(

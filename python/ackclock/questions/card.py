@@ -185,7 +185,7 @@ def quantity(experiment: Experiment, number: Number, algorithm: str) -> Quantity
     def mean(rows: Rows) -> Repeats:
         table = rows[experiment].table.filter(pl.col("algorithm") == algorithm, *chosen)
         by_seed = table.group_by("seed").agg(pl.col(number.column).mean()).sort("seed")
-        return Repeats.of(dict(by_seed.iter_rows()))
+        return Repeats.by_seed(dict(by_seed.iter_rows()))
 
     return Quantity(number.name, number.unit, tuple((experiment, each) for each in some), mean)
 

@@ -53,7 +53,7 @@ class Recorder:
         self._samples: list[tuple[Any, ...]] = []
         self._events: list[tuple[Any, ...]] = []
 
-    def look(self, time_us: int, readings: dict[str, Sequence[Connection]]) -> None:
+    def take_readings(self, time_us: int, readings: dict[str, Sequence[Connection]]) -> None:
         """Takes a reading: the connections of each direction ("forward", "reverse")."""
         while self._next_us <= time_us and self._interval_us:
             for flow in self._open():

@@ -59,7 +59,7 @@ def of_stack(resolved: Mapping[str, Any], name: str) -> str:
     return f"{stack} {name}" if stack else name
 
 
-def of(result: Result) -> dict[str, Any]:
+def summarise(result: Result) -> dict[str, Any]:
     """A run in numbers that JSON can hold; None is what the run does not tell."""
     manifest = result.manifest
     # Of programs some connections are for control.

@@ -31,7 +31,7 @@ _RECORDERS = ("results/result.py", "results/tables.py")
 PREPARED = 4000
 
 
-class Held:
+class Snapshots:
     """What was read: by the simulator's part and by the kernel's, each for itself.
 
     `contents`: of the files of links that came with another's scenario; then no other is read.
@@ -47,16 +47,16 @@ class Held:
         return kernel_part().Snapshot()
 
 
-_held: ContextVar[Held | None] = ContextVar("held", default=None)
+_held: ContextVar[Snapshots | None] = ContextVar("held", default=None)
 
 
 @contextmanager
-def held(known: Held | None = None) -> Iterator[None]:
+def held(known: Snapshots | None = None) -> Iterator[None]:
     """Within it, and within what it calls, each C file is read once: never, if it is `known`."""
     if _held.get() is not None and known is None:
         yield
         return
-    token = _held.set(known or Held())
+    token = _held.set(known or Snapshots())
     try:
         yield
     finally:
@@ -80,7 +80,7 @@ def seen() -> Seen:
     return Seen(core.files(), core.contents())
 
 
-def given(seen: Seen) -> Held:
+def given(seen: Seen) -> Snapshots:
     """A snapshot of what another machine has seen; `held` takes it.
 
     Raises `AckclockError` if a C file does not become the same code here.
@@ -88,7 +88,7 @@ def given(seen: Seen) -> Held:
     import socket  # noqa: PLC0415 (slow to import)
     import tempfile  # noqa: PLC0415
 
-    known = Held(seen.contents)
+    known = Snapshots(seen.contents)
     with tempfile.TemporaryDirectory(prefix="ackclock-") as root:
         for path, (fingerprint, sources) in seen.files.items():
             copies = [Path(root) / str(each).lstrip("/") for each, _ in sources]
@@ -105,17 +105,17 @@ def given(seen: Seen) -> Held:
 
 def current() -> _core.Snapshot:
     """The snapshot that is held, or a new one."""
-    return (_held.get() or Held()).core
+    return (_held.get() or Snapshots()).core
 
 
 def prepare(scenario: _core.Written) -> _core.Prepared:
     """A scenario as the simulator takes it."""
-    return (_held.get() or Held()).prepare(scenario)
+    return (_held.get() or Snapshots()).prepare(scenario)
 
 
 def of_kernel() -> Any:
     """The kernel part's own; raises `AckclockError` where that part is not built."""
-    return (_held.get() or Held()).kernel
+    return (_held.get() or Snapshots()).kernel
 
 
 def key_of(resolved: str, algorithms: Algorithms, version: str | None = None) -> str:

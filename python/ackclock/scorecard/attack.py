@@ -149,7 +149,7 @@ def _name(hurt: Hurt) -> str:
 
 
 @dataclass(frozen=True)
-class Trying:
+class Candidates:
     """Candidates that are about to run."""
 
     troubles: Sequence[Trouble]
@@ -161,7 +161,7 @@ def searched(
     seed: int,
     most: int,
     progress: Callable[[float], None],
-) -> Generator[Trying | Found, None, None]:
+) -> Generator[Candidates | Found, None, None]:
     """Tries `most` scenarios; yields what it tries, and each that is worse than those before.
 
     The last is simplified. Candidates that are scattered come first; the best of them are where
@@ -176,7 +176,7 @@ def searched(
         genes = next(generations)
         while True:
             troubles = [decoded(each, varied, hurt) for each in genes]
-            yield Trying(troubles)
+            yield Candidates(troubles)
             judged = judge.judge(troubles, SEEDS[:1])
             scores = [mine - (other or 0) for mine, other in judged]
             tried += len(genes)
@@ -190,7 +190,7 @@ def searched(
                 genes = generations.send(scores)
             except StopIteration:
                 break
-        yield Trying([worst])
+        yield Candidates([worst])
         kept = judge.judge([worst], SEEDS)[0]
         best = _found(judge, seed, tried, worst, kept)
         again = True
@@ -199,7 +199,7 @@ def searched(
             for simpler in worst.simpler():
                 if simpler == worst or (hurt == "R7" and simpler.cross is None):
                     continue
-                yield Trying([simpler])
+                yield Candidates([simpler])
                 judged = judge.judge([simpler], SEEDS)
                 candidate = _found(judge, seed, tried, simpler, judged[0])
                 if candidate.excess >= KEPT * _found(judge, seed, tried, worst, kept).excess:
@@ -283,7 +283,7 @@ def attack(
     try:
         with closing(trying) as found:
             for each in found:
-                if isinstance(each, Trying):
+                if isinstance(each, Candidates):
                     tried = each.troubles
                 else:
                     best = each
@@ -361,7 +361,7 @@ def function(spec: str) -> Callable[[Result], float]:
             f'--hurt: "{spec}": choose from {", ".join(HURTS)}, or FILE.py:FUNCTION'
         )
     try:
-        (made,) = Reducers.of([spec]).functions.values()
+        (made,) = Reducers.parse([spec]).functions.values()
     except AckclockError as error:
         raise AckclockError(f"--hurt: {str(error).removeprefix('metrics: ')}") from error
     assert isinstance(made, FileFunction)

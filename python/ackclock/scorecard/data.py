@@ -98,7 +98,7 @@ def headline(evaluated: Evaluated) -> str:
 
 def label(algorithm: str) -> str:
     """What it is called."""
-    return style.of(Path(algorithm).name).label
+    return style.look(Path(algorithm).name).label
 
 
 def write(evaluated: Evaluated, directory: Path, *, command: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from ackclock.draw import html
 from ackclock.pages.offered import Offered
 from ackclock.scenario import snapshot
-from ackclock.scorecard.evaluated import Asked, Evaluated
+from ackclock.scorecard.evaluated import Answered, Evaluated
 from ackclock.scorecard.page import full, scenario_file, section
 
 #: The files that a draft takes.
@@ -95,7 +95,7 @@ def appendix(evaluated: Evaluated, *, command: str) -> str:
     return "\n".join(parts)
 
 
-def _section(asked: Asked, evaluated: Evaluated) -> str:
+def _section(asked: Answered, evaluated: Evaluated) -> str:
     question = asked.question
     algorithms = [evaluated.algorithm, *evaluated.against]
     header = ["number", *(evaluated.names[each] for each in algorithms), "scenario", "key"]

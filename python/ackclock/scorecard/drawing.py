@@ -25,7 +25,7 @@ from ackclock.questions.trouble import Trouble
 from ackclock.results import metrics
 from ackclock.results.result import Result
 from ackclock.scorecard.attack import DATA, PICTURE, SCENARIO, SEEDS, Found, as_json
-from ackclock.scorecard.evaluated import Asked, Evaluated
+from ackclock.scorecard.evaluated import Answered, Evaluated
 from ackclock.store.entries import write_json
 
 #: Text on any colour.
@@ -93,7 +93,7 @@ def attacked(found: Found, runs: Mapping[str, Result]) -> Figure:
     return drawing
 
 
-def figure(asked: Asked, evaluated: Evaluated) -> Figure:
+def figure(asked: Answered, evaluated: Evaluated) -> Figure:
     """The first numbers over the points."""
     points = asked.experiment.points
     values = {column: list(dict.fromkeys(each[column] for each in points)) for column in points[0]}
@@ -120,7 +120,7 @@ def figure(asked: Asked, evaluated: Evaluated) -> Figure:
 
 
 def _heat_maps(
-    asked: Asked, evaluated: Evaluated, varied: Mapping[str, list[Any]], number: Number
+    asked: Answered, evaluated: Evaluated, varied: Mapping[str, list[Any]], number: Number
 ) -> Figure:
     """One for each algorithm, over the last two columns; new rows for each value of a third."""
     *before, down, across = varied
@@ -177,7 +177,7 @@ def _mean(runs: Runs, number: Number, where: Mapping[str, Any]) -> Estimate | No
 
 
 def _lines(
-    axes: Axes, asked: Asked, evaluated: Evaluated, varied: Sequence[str], number: Number
+    axes: Axes, asked: Answered, evaluated: Evaluated, varied: Sequence[str], number: Number
 ) -> None:
     xs = (
         list(dict.fromkeys(point[varied[0]] for point in asked.experiment.points))
@@ -190,7 +190,7 @@ def _lines(
         aside = 0 if has_order else 0.1 * (index - (len(evaluated.names) - 1) / 2)
         at = [x + aside for x in range(len(xs))]
         where = [{"algorithm": name} | ({varied[0]: x} if varied else {}) for x in xs]
-        of = style.of(name)
+        of = style.look(name)
         look: dict[str, Any] = {"color": of.colour, "marker": of.marker, "linestyle": of.line}
         look["zorder"] = 3 - 0.1 * index  # the algorithm that is asked for is on top
         found = [_mean(asked.runs, number, each) for each in where]
@@ -213,7 +213,7 @@ def _lines(
 
 def _heat(
     axes: Axes,
-    asked: Asked,
+    asked: Answered,
     where: Mapping[str, Any],
     down: tuple[str, list[Any]],
     across: tuple[str, list[Any]],

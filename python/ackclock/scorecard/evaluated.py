@@ -52,7 +52,7 @@ class OnLinux:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class Answered:
     """A question with the runs that answer it."""
 
     question: Question
@@ -72,7 +72,7 @@ class HeldOut:
     """The same questions on links that a seed has drawn."""
 
     seed: int
-    asked: Sequence[Asked]
+    asked: Sequence[Answered]
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Evaluated:
 
     algorithm: str
     against: Sequence[str]
-    asked: Sequence[Asked]
+    asked: Sequence[Answered]
     quick: bool
     failed: Failed | None = None
     #: Why there is no more, if nothing failed: the budget.

@@ -12,7 +12,7 @@ from ackclock.hosts.work import Work
 from ackclock.questions.card import ALONE, Answers, Number, Question, answers, points_of
 from ackclock.questions.rows import store_of
 from ackclock.questions.scenarios import dumbbell
-from ackclock.scorecard.evaluated import Asked, Evaluated, OnLinux, Request
+from ackclock.scorecard.evaluated import Answered, Evaluated, OnLinux, Request
 from ackclock.scorecard.runs import Repeats
 
 #: Repeats of a point on Linux, and with `--quick`. The kernel runs them in real time.
@@ -37,7 +37,7 @@ def ask_linux(
     """What Linux answers to the questions, each with its points in the simulator."""
     able = [_able(*each, on) for each in asked]
     repeats = [
-        Repeats.of(_on_linux(experiment, numbers), quick=quick, version=on.version)
+        Repeats.of_experiment(_on_linux(experiment, numbers), quick=quick, version=on.version)
         if numbers
         else None
         for (_, experiment), (numbers, _) in zip(asked, able, strict=True)
@@ -88,7 +88,7 @@ def only_linux(
             continue
         able = given.answers.question
         rest = OnLinux(None, Answers(able, ()), given.refused)
-        shown.append(Asked(able, given.runs.experiment, given.runs, given.answers, rest))
+        shown.append(Answered(able, given.runs.experiment, given.runs, given.answers, rest))
     says = f"{on.name} does not answer {'; '.join(silent)}"
     if not shown:
         raise AckclockError(f"the simulator refuses {request.algorithm}, and {says}")

@@ -13,7 +13,7 @@ from ackclock.questions.card import Answer, Answers, Number
 from ackclock.results.result import PAGE
 from ackclock.scorecard import data
 from ackclock.scorecard.drawing import figure
-from ackclock.scorecard.evaluated import Asked, Evaluated
+from ackclock.scorecard.evaluated import Answered, Evaluated
 
 LEAD = (
     "RFC 9743 (BCP 133) names what to ask of a congestion control, and sets no thresholds. Each "
@@ -69,7 +69,7 @@ def _short(found: Estimate, number: Number) -> str:
     return f"{'> ' if found.censored else ''}{text} {number.unit}".strip()
 
 
-def _sides(asked: Asked, evaluated: Evaluated) -> list[tuple[str, Answers]]:
+def _sides(asked: Answered, evaluated: Evaluated) -> list[tuple[str, Answers]]:
     """The simulator's answers, and those of Linux, if it was asked."""
     linux = [(evaluated.on, asked.linux.answers)] if evaluated.on and asked.linux else []
     return [(evaluated.host, asked.answers), *linux]
@@ -140,7 +140,7 @@ def _mark(given: Answers, shown: Answer | None, other: str) -> str:
     return mark
 
 
-def _telling(asked: Asked, evaluated: Evaluated) -> Number:
+def _telling(asked: Answered, evaluated: Evaluated) -> Number:
     """The number that says why the row is marked: the first unsafe one, or that of most marks.
 
     With Linux beside the simulator it is one that both have, if there is one.
@@ -161,7 +161,7 @@ def _telling(asked: Asked, evaluated: Evaluated) -> Number:
     return max(given, key=says).number if given else asked.question.numbers[0]
 
 
-def details(asked: Asked, evaluated: Evaluated) -> html.Table:
+def details(asked: Answered, evaluated: Evaluated) -> html.Table:
     """All numbers of a question, with the paired differences."""
     on = ["on"] if evaluated.on else []
     header = ["number", "margin", *on, *evaluated.names.values()]
@@ -184,7 +184,7 @@ def details(asked: Asked, evaluated: Evaluated) -> html.Table:
     return html.Table(header, rows, links=links)
 
 
-def scenario_file(asked: Asked, number: Number) -> str:
+def scenario_file(asked: Answered, number: Number) -> str:
     """The file with the scenario of a number: of its first point, if it is a mean over several."""
     return f"{asked.question.row}-{asked.question.numbers.index(number) + 1}.toml"
 
@@ -194,7 +194,7 @@ def full(found: Estimate | None, unit: str) -> str:
     return "—" if found is None else html.number(found, unit)
 
 
-def row_section(asked: Asked, evaluated: Evaluated) -> html.Section:
+def row_section(asked: Answered, evaluated: Evaluated) -> html.Section:
     """A question with all its numbers."""
     question = asked.question
     unsafe = asked.answers.unsafe(evaluated.algorithm)

@@ -20,7 +20,7 @@ from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import KERNEL, name_in
 from ackclock.scorecard.evaluated import (
     QUESTIONS,
-    Asked,
+    Answered,
     Evaluated,
     Failed,
     HeldOut,
@@ -126,7 +126,7 @@ class _Asking:
     request: Request
     work: Work
     #: Stage → its questions that have answers.
-    found: dict[str, list[Asked]] = field(default_factory=lambda: {each: [] for each in STAGES})
+    found: dict[str, list[Answered]] = field(default_factory=lambda: {each: [] for each in STAGES})
     failed: Failed | None = None
     stopped: str | None = None
 
@@ -174,7 +174,7 @@ class _Asking:
         experiment = part.question.experiment(self.request.names, quick=part.quick)
         runs = Runs(experiment, table)
         given = answers(part.question, experiment, {experiment: runs})
-        self.found[part.stage].append(Asked(part.question, experiment, runs, given))
+        self.found[part.stage].append(Answered(part.question, experiment, runs, given))
         unsafe = given.unsafe(self.request.algorithm) if part.stage == LINKS.row else []
         if unsafe:
             self.failed = Failed(part.stage, part.question.row, unsafe[0])
@@ -194,7 +194,7 @@ class _Asking:
             problem = str(error)
         return Failed(part.stage, part.question.row, problem, last)
 
-    def last(self, parts: Sequence[_Part]) -> tuple[str, list[Asked]]:
+    def last(self, parts: Sequence[_Part]) -> tuple[str, list[Answered]]:
         """The last stage of the card all of whose questions have answers, or else the first."""
         stages = list(dict.fromkeys(part.stage for part in parts))
         own = [each for each in stages if each not in (LINKS.row, "held out")] or [LINKS.row]

@@ -34,7 +34,7 @@ class Repeats(Batch):
     """The repeats of an experiment."""
 
     @classmethod
-    def of(
+    def of_experiment(
         cls,
         experiment: Experiment,
         *,
@@ -111,7 +111,7 @@ def simulated(
         yield traced(algorithm)
         store = store_of(work)
         every = [
-            Repeats.of(
+            Repeats.of_experiment(
                 question.experiment(request.names, quick=quick),
                 quick=quick,
                 drawn_by=question.drawn_by,
@@ -160,7 +160,7 @@ def filled(
         every: dict[str, Scenario] = {}
         for question in (LINKS, *request.questions):
             experiment = question.experiment(request.names, quick=request.quick)
-            every |= Repeats.of(experiment, quick=request.quick).by_key
+            every |= Repeats.of_experiment(experiment, quick=request.quick).by_key
         own = dict(work.shard.part(list(every.items())))
         store = store_of(work)
         kept = len(store.read(own.keys()))
@@ -178,7 +178,7 @@ def one_by_one(
     """Runs what is not kept of a question, and yields each scenario, as TOML, before it runs."""
     experiment = question.experiment(request.names, quick=quick)
     with snapshot.held():
-        repeats = Repeats.of(experiment, quick=quick, drawn_by=question.drawn_by).by_key
+        repeats = Repeats.of_experiment(experiment, quick=quick, drawn_by=question.drawn_by).by_key
         known = store_of(work).read(repeats.keys())
         for key, scenario in repeats.items():
             if key not in known:

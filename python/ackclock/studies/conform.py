@@ -39,7 +39,7 @@ class Seen:
     lacking: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, result: Result) -> "Seen":
+    def from_result(cls, result: Result) -> "Seen":
         """The tables of a run."""
         # Names as text, so that SQL compares them.
         frames = {
@@ -138,7 +138,7 @@ class Case:
             except AckclockError as error:
                 lacks = str(error).removeprefix(self.source).partition(" = ")[0]
                 return [self._untestable(each, lacks) for each in self.asserts]
-        return self.ask(Seen.of(where.once(scenario)))
+        return self.ask(Seen.from_result(where.once(scenario)))
 
     def judge_qlog(self, path: Path) -> list[Verdict]:
         """Judges a log of the same path; raises `AckclockError` if it is none."""

@@ -322,7 +322,7 @@ def _panel(axes: Axes, rows: pl.DataFrame) -> None:
     names = [_configured(algorithm)["name"] for algorithm in algorithms]
     alone = len(set(names)) == len(names)
     for number, (algorithm, name) in enumerate(zip(algorithms, names, strict=True)):
-        look = style.of(name)
+        look = style.look(name)
         colour = look.colour if alone else style.FLOWS[number % len(style.FLOWS)]
         some = rows.filter(algorithm=algorithm)
         known = some.drop_nulls("analytic_packets")

@@ -203,7 +203,7 @@ class Reducers:
     functions: Mapping[str, str | Function]
 
     @classmethod
-    def of(cls, wanted: Sequence[str | Function], directory: Path = Path()) -> "Reducers":
+    def parse(cls, wanted: Sequence[str | Function], directory: Path = Path()) -> "Reducers":
         """What the user wants: names of metrics, "module:function", "file.py:function", functions.
 
         Files are beside `directory`. Raises `AckclockError` that names what is unknown.

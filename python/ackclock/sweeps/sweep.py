@@ -72,7 +72,7 @@ def sweep(
     plan = Sweep(
         scenario,
         axes,
-        metrics=Reducers.of(metrics),
+        metrics=Reducers.parse(metrics),
         seeds=seeds,
         samples=samples,
         samples_seed=samples_seed,
@@ -118,7 +118,7 @@ class Sweep:
         for column in (axis.column for axis in self.axes):
             if column in metrics.functions or column in OWN:
                 raise AckclockError(f"metrics: {column} is an axis, too; rename the function")
-        self.decision = None if decide is None else Decision.of(decide, seeds, most)
+        self.decision = None if decide is None else Decision.parse(decide, seeds, most)
         named = all(isinstance(each, str) for each in metrics.functions.values())
         if self.decision and named:  # a function may make columns of other names
             self.decision.check(list(metrics.functions))
@@ -150,7 +150,7 @@ class Sweep:
         try:
             _check_keys(fields)
             scenario = Scenario.from_toml(path.parent / fields.pop("scenario"))
-            metrics = Reducers.of(fields.pop("metrics"), path.parent)
+            metrics = Reducers.parse(fields.pop("metrics"), path.parent)
             of = fields.pop("axes")
             return cls(scenario, of, metrics=metrics, most=most, source=f"{path}: ", **fields)
         except AckclockError as error:
@@ -327,7 +327,7 @@ class Decision:
     looks: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, table: Mapping[str, Any], seeds: Any, most: int | None) -> "Decision":
+    def parse(cls, table: Mapping[str, Any], seeds: Any, most: int | None) -> "Decision":
         """The `decide` of a sweep file; raises `AckclockError` that names key, value and fix."""
         like = 'decide = {metric = "jain_index", above = 0.9}'
         if not isinstance(table, Mapping) or not {"metric"} < table.keys() <= set(_DECIDE):
@@ -395,9 +395,9 @@ def estimate(rows: pl.DataFrame, metric: str) -> Estimate | None:
     """
     values = rows[metric].to_list()
     if metric in CUT_OFF:
-        cut_off = rows[CUT_OFF[metric]].to_list()
-        pairs = enumerate(zip(values, cut_off, strict=True))
-        return Repeats.of({n: AtLeast(end) if v is None else v for n, (v, end) in pairs}).mean()
+        pairs = zip(values, rows[CUT_OFF[metric]].to_list(), strict=True)
+        repeats = [AtLeast(end) if value is None else value for value, end in pairs]
+        return Repeats.by_seed(dict(enumerate(repeats))).mean()
     known = [value for value in values if value is not None]
     return stats.mean_ci(known) if known else None
 

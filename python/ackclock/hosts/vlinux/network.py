@@ -70,7 +70,7 @@ FIRST_BUFFER = 131_072
 ACCURATE = 3
 
 
-class Way(NamedTuple):
+class FlowPath(NamedTuple):
     """What the senders of a namespace have in common."""
 
     rtt_ns: int
@@ -210,7 +210,7 @@ class Network:
             for number, link in enumerate(self.links, 1)
         ]
 
-    def way(self, flow: Mapping[str, Any], number: int) -> Way:
+    def way(self, flow: Mapping[str, Any], number: int) -> FlowPath:
         """The way of a flow with this number: the sessions' follow those of the flows."""
         if self._two_way:
             route, back = ((1,), (2,)) if flow["direction"] == "forward" else ((2,), (1,))
@@ -240,19 +240,19 @@ class Network:
             keeps,
             _rto_min(flow),
         )
-        return Way(flow["rtt_ns"], tcp_ecn, route, back, *own)
+        return FlowPath(flow["rtt_ns"], tcp_ecn, route, back, *own)
 
-    def _is_own(self, way: Way) -> bool:
+    def _is_own(self, way: FlowPath) -> bool:
         """Whether its first link is the interface of its senders."""
         return self.links[way.route[0] - 1].get("at") == "sender"
 
-    def _first(self, way: Way) -> Way:
+    def _first(self, way: FlowPath) -> FlowPath:
         """The first way of the same host."""
         if not self._is_own(way):
             return way
         return next(each for each in self._ways if each.route[0] == way.route[0])
 
-    def sender(self, way: Way) -> str:
+    def sender(self, way: FlowPath) -> str:
         """The namespace of the senders with that way."""
         return f"s{self._number(self._first(way))}"
 
@@ -261,16 +261,16 @@ class Network:
         ways = (way for way in self._ways if self._is_own(way) and way.route[0] == number)
         return next(map(self.sender, ways), HUB)
 
-    def receiver(self, way: Way) -> str:
+    def receiver(self, way: FlowPath) -> str:
         """The namespace of their receivers."""
         return "d" if self._direct else f"d{self._number(way)}"
 
-    def address(self, way: Way, net: int = 2) -> str:
+    def address(self, way: FlowPath, net: int = 2) -> str:
         """The address of their receivers; of the senders in net 1."""
         high, low = divmod(self._number(way), 256)
         return f"10.{net}.{high}.{low}"
 
-    def _number(self, way: Way) -> int:
+    def _number(self, way: FlowPath) -> int:
         return self._ways.index(way) + 1
 
     def wires(self) -> dict[str, bytes]:
@@ -345,7 +345,7 @@ class Network:
             lines += [_route(space, "receiver"), *own]
         return "\n".join([*lines, *self._route_lines(), ""])
 
-    def _hosts_of(self, number: int, way: Way) -> list[str]:
+    def _hosts_of(self, number: int, way: FlowPath) -> list[str]:
         """The namespaces at both ends of a way."""
         sender, receiver = self.sender(way), self.receiver(way)
         forth_ns = way.rtt_ns // 2 if way.back else 0

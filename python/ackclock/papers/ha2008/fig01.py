@@ -166,7 +166,7 @@ def _draw(panels: Sequence[Axes], view: View) -> None:
 def _panel(axes: Axes, result: Result) -> None:
     time_s, cwnd, w_max = growth(result)
     algorithm = str(result.scenario.flows[0].algorithm).partition("@")[0]
-    axes.plot(time_s, cwnd, color=style.of(algorithm).colour, label="simulated")
+    axes.plot(time_s, cwnd, color=style.look(algorithm).colour, label="simulated")
     axes.axhline(w_max, color=style.INK, linewidth=0.6, linestyle=":")
     axes.annotate("Wmax", (time_s[-1], w_max), ha="right", va="bottom", fontsize="small")
     if algorithm == "cubic":

@@ -80,7 +80,7 @@ FAIRNESS = Column(
 
 def _by_algorithm(axes: Axes) -> None:
     for number, line in enumerate(axes.lines):
-        line.set_color(style.of("cubic" if number < 4 else "reno").colour)
+        line.set_color(style.look("cubic" if number < 4 else "reno").colour)
     plots.shown_from(axes, 10, 200, headroom=1.2)
     axes.set_ylim(bottom=0)
     axes.legend([axes.lines[0], axes.lines[4]], ["four CUBIC", "four SACK"], **plots.ABOVE)

@@ -83,9 +83,9 @@ def _quantities() -> list[Quantity]:
 def _plot(axes: Axes, _view: View) -> None:
     for share, line in zip(W_MAX_SHARES, ("-", "--"), strict=True):
         label = CURVES[share]
-        axes.plot(TIMES_S, cubic(share), line, color=style.of("cubic").colour, label=label)
+        axes.plot(TIMES_S, cubic(share), line, color=style.look("cubic").colour, label=label)
     for (name, rtt_s), line in zip(RTTS_S.items(), (":", "--", "-.", "-"), strict=True):
-        colour = style.of("htcp").colour
+        colour = style.look("htcp").colour
         axes.plot(TIMES_S, htcp(rtt_s), line, color=colour, label=f"H-TCP, {name}")
     axes.axhline((1 - BETA) * W_PACKETS, color=style.INK, linewidth=0.8, linestyle="--")
     axes.annotate(

@@ -35,7 +35,7 @@ def _distance(of_htcp: str) -> Quantity:
         )
         both = cubic.keys() & htcp.keys()
         apart = {seed: float(np.abs(cubic[seed] - htcp[seed]).max()) for seed in sorted(both)}
-        return Repeats.of(apart)
+        return Repeats.by_seed(apart)
 
     name = f"Kolmogorov–Smirnov distance of CUBIC from {NAMES[of_htcp]}"
     needs = tuple((WITH_25, WITH_25.the(algorithm=each)) for each in (CUBIC, of_htcp))

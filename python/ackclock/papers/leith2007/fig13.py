@@ -130,7 +130,7 @@ def _spread() -> Quantity:
         logs = _logs(rows)
         apart = np.ptp([each.value for each in logs.values()], axis=0)
         seeds = next(iter(logs.values())).seeds
-        return Repeats.of(dict(zip(seeds, np.exp(apart).tolist(), strict=True)))
+        return Repeats.by_seed(dict(zip(seeds, np.exp(apart).tolist(), strict=True)))
 
     ends = f"{STARTS_S[0]} to {STARTS_S[-1]} s"
     return computed(
@@ -146,7 +146,7 @@ def _plot(panels: Sequence[Axes], view: View) -> None:
         axes.set_title(title, fontsize="small")
         axes.legend(**plots.ABOVE)
     runs = view.runs(STARTS)
-    colour = style.of("cubic").colour
+    colour = style.look("cubic").colour
     panels[-1].plot(runs["start_s"], runs["ratio"], "o", alpha=0.5, color=colour)
     panels[-1].set_xlabel("start of flow 2 (s)")
     panels[-1].set_ylabel("flow 1 / flow 2")

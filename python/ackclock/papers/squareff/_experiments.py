@@ -20,9 +20,9 @@ CBRT, SQUARE = f"square_ff@cbrt-2.6.32{UNIT}", f"square_ff@linux-2.6.32{UNIT}"
 NAMES = {CUBIC: "CUBIC", CBRT: "third root, eq. (3)", SQUARE: "SQUARE:FF, eq. (4)"}
 #: Colour and marker of the curves.
 LOOKS: dict[str, dict[str, Any]] = {
-    CUBIC: {"color": style.of("cubic").colour, "marker": style.of("cubic").marker},
+    CUBIC: {"color": style.look("cubic").colour, "marker": style.look("cubic").marker},
     CBRT: {"color": style.FLOWS[4], "marker": "s"},
-    SQUARE: {"color": style.of("square_ff").colour, "marker": style.of("square_ff").marker},
+    SQUARE: {"color": style.look("square_ff").colour, "marker": style.look("square_ff").marker},
 }
 #: Of the card where two inputs of 1 Gb/s meet at one output: 256 transmit descriptors, and an
 #: interface queue of one packet fewer.
