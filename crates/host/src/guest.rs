@@ -146,7 +146,7 @@ static GUESTS: RwLock<Vec<Guest>> = RwLock::new(Vec::new());
 /// it. From then on `path` is its algorithm.
 ///
 /// # Errors
-/// It declares no usable algorithm.
+/// The file declares no usable algorithm.
 pub fn add(
     path: &str,
     text: &str,

@@ -22,7 +22,7 @@ pub(crate) mod compile {
         /// The algorithm of a file that the page has added.
         ///
         /// # Errors
-        /// It was not added.
+        /// The file was not added.
         pub fn compile(path: &Path) -> Result<Algorithm, AlgorithmError> {
             guest::find(path)
         }

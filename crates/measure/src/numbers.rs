@@ -22,9 +22,9 @@ const TIMEOUT: u8 = 4;
 /// A number, or a bound of it: the end of the run cut it off.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
-    /// It.
+    /// This number.
     Is(f64),
-    /// It is this or more.
+    /// This or more.
     AtLeast(f64),
 }
 

@@ -131,7 +131,7 @@ impl Application {
         }
     }
 
-    /// It is connected.
+    /// The guest is connected.
     pub(crate) fn begin(&mut self, now_ns: u64) {
         self.is_connected = true;
         self.schedule = WriteSchedule::begin(&self.flow, now_ns);

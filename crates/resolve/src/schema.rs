@@ -1,6 +1,6 @@
 //! The JSON Schema of a scenario file, for editors: made of [`Keys`].
 //!
-//! It accepts what [`crate::Scenario`] accepts. Only what a JSON Schema cannot say differs:
+//! The schema accepts what [`crate::Scenario`] accepts. Only what a JSON Schema cannot say differs:
 //! `tests/scenario/test_schema.py` lists it, and tests that nothing else does.
 
 use serde_json::{json, Map, Value};

@@ -83,7 +83,7 @@ const HUGE: i128 = i128::MAX / 4;
 /// A number, exactly.
 #[derive(Clone, Copy, Debug)]
 pub struct Decimal {
-    /// It is these times 10 to the power of the exponent.
+    /// The number is these times 10 to the power of the exponent.
     pub digits: i128,
     /// The power.
     pub exponent: i32,

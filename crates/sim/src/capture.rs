@@ -159,7 +159,7 @@ impl<'a> Capture<'a> {
         capture
     }
 
-    /// It is this time now: nothing earlier will be told.
+    /// The time now: nothing earlier will be told.
     #[cold]
     pub(crate) fn clock(&mut self, now_ns: u64) {
         self.write_until(now_ns);

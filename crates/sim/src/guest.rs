@@ -11,9 +11,9 @@ use std::sync::OnceLock;
 /// An end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It opens the connection, and sends the data.
+    /// The one that opens the connection, and sends the data.
     Sender,
-    /// It takes the data.
+    /// The one that takes the data.
     Receiver,
 }
 
@@ -82,9 +82,9 @@ pub trait Guest: Send {
 pub enum Event {
     /// The handshake is over.
     Established,
-    /// It begins a reduction. With its window and the data in flight before it, bytes.
+    /// The stack begins a reduction. With window and data in flight before it, bytes.
     Recovery(u64, u64),
-    /// It sees persistent congestion (RFC 9002, section 7.6), or its connection times out. With the same.
+    /// Persistent congestion (RFC 9002, section 7.6), or the connection times out. With the same.
     Timeout(u64, u64),
     /// All data is acknowledged.
     Completed,

@@ -32,7 +32,7 @@ impl Algorithm {
     /// Compiles and loads a user's C file, once per process and contents.
     ///
     /// # Errors
-    /// It cannot be read or compiled, breaks a rule of restricted C, or declares
+    /// The file cannot be read or compiled, breaks a rule of restricted C, or declares
     /// no usable algorithm.
     pub fn compile(path: &Path) -> Result<Algorithm, AlgorithmError> {
         compile(path, path)

@@ -36,7 +36,7 @@ impl Loaded {
         Ok(loaded)
     }
 
-    /// It runs in this very process: it has no number.
+    /// Native code runs in this very process: it has no number.
     pub(crate) fn guest(&self) -> u32 {
         0
     }

@@ -73,7 +73,7 @@ pub fn missing_header(written: &str, path: &str) -> Option<(String, String)> {
         let gcc = line.text.strip_suffix(": No such file or directory");
         let clang = line.text.strip_suffix(" file not found");
         let header = gcc.or(clang.map(|name| name.trim_matches('\'')))?;
-        // It gets a file of that name: no other directory.
+        // The header gets a file of that name: no other directory.
         let is_plain = header
             .split('/')
             .all(|part| !matches!(part, "" | "." | ".."));

@@ -29,7 +29,7 @@ impl Scratch {
     /// Makes one in the directory for temporary files (`TMPDIR`, else /tmp).
     ///
     /// # Errors
-    /// It cannot be made there; the message names the place and what to do.
+    /// The directory cannot be made there; the message names the place and what to do.
     pub fn new() -> io::Result<Self> {
         static COLLECT: Once = Once::new();
         COLLECT.call_once(|| collect(&env::temp_dir()));
@@ -60,7 +60,7 @@ impl Scratch {
     /// Writes a file, and the directories above it.
     ///
     /// # Errors
-    /// It cannot be written; the message names the place and what to do.
+    /// The file cannot be written; the message names the place and what to do.
     pub fn write(&self, name: &str, contents: &[u8]) -> io::Result<PathBuf> {
         let file = self.path.join(name);
         fs::create_dir_all(file.parent().unwrap_or(self.directory.path()))

@@ -1,7 +1,7 @@
 //! The BPF file system, where a link outlives the process that made it.
 //!
 //! Everything of ours is in one directory that belongs to root and that only root can enter.
-//! It is there while something is deployed. Where somebody mounted the file system for all
+//! The directory is there while something is deployed. Where somebody mounted the file system for all
 //! users, they can still write beside it: nothing there is read.
 
 use std::ffi::CString;
@@ -160,7 +160,7 @@ impl BpfFs {
 impl Drop for BpfFs {
     fn drop(&mut self) {
         if self.directory.is_some() {
-            // It fails while something is deployed. Who waits for the lock looks again.
+            // Removal fails while something is deployed. Who waits for the lock looks again.
             let _ = fs::remove_dir(DIRECTORY);
         }
     }

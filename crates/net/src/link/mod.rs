@@ -134,7 +134,7 @@ pub enum Place {
     /// Behind the hosts that send.
     #[default]
     Network,
-    /// It is the interface of the host that sends.
+    /// The interface of the host that sends.
     Sender,
 }
 

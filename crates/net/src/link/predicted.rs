@@ -2,7 +2,7 @@
 //!
 //! The link knows a packet's departure when the packet arrives, because no later packet can
 //! overtake it. So [`Predicted::enqueue`] answers at once, and the link needs no event of its own.
-//! It never sees the contents of packets. The simulator keeps headers and the emulator keeps real
+//! The link never sees the contents of packets. The simulator keeps headers and the emulator keeps real
 //! bytes; both use the answer as the key.
 
 use super::{Bottleneck, LinkState, LinkTotals};

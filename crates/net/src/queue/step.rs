@@ -1,7 +1,7 @@
 //! Step marking, as DCTCP needs it (RFC 8257; Alizadeh et al. 2010): marks every packet above a
 //! threshold and none below it.
 //!
-//! It only marks. A packet that is not ECN-capable is dropped when the queue is full, like the others.
+//! The queue only marks. A packet that is not ECN-capable is dropped when it is full, as others are.
 
 use super::discipline::mark;
 use super::parameters::parameters;

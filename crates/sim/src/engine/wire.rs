@@ -63,7 +63,7 @@ pub(super) trait Wire: Sized {
         hash.add(now_ns ^ (u64::from(number) << 48));
     }
 
-    /// It is an ACK of this segment.
+    /// The packet is an ACK of this segment.
     #[inline(always)]
     fn acked(&mut self, hash: &mut TraceHash, segment: u64) {
         hash.add(segment);

@@ -14,7 +14,7 @@ pub(crate) struct GuestConnection {
 }
 
 impl GuestConnection {
-    /// It begins.
+    /// The connection begins.
     pub(super) fn begin(&mut self, guest: Box<dyn Guest>) {
         self.guest = Some(guest);
     }

@@ -1,6 +1,6 @@
 //! What to simulate: the canonical, fully resolved form of a scenario.
 //!
-//! It has integers only, and every default is filled in. Its JSON text therefore identifies the
+//! That form has integers only, and every default is filled in. Its JSON text therefore identifies the
 //! run. People write the form of Python's `ackclock.Scenario` ("250mbit", "1bdp"), which resolves
 //! to this one.
 

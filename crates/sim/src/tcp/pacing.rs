@@ -22,7 +22,7 @@ pub(super) struct Pacer {
     keeps_rate: bool,
     /// When to send the packets that pacing holds back, or a small queue.
     wake_at_ns: u64,
-    /// It is a small queue.
+    /// A small queue holds them back.
     for_queue: bool,
 }
 

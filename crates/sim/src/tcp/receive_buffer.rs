@@ -14,7 +14,7 @@ const MOST_SHIFT: u32 = 14;
 pub enum ReceiveBuffer {
     /// Linux tunes it, up to so many bytes (`tcp_rmem`).
     Tuned(u64),
-    /// It has so many bytes (`SO_RCVBUF`).
+    /// So many bytes (`SO_RCVBUF`).
     Fixed(u64),
 }
 

@@ -50,7 +50,7 @@ pub(super) struct WriteQueue {
     large_write: u16,
     /// So many segments the application writes ahead of what leaves.
     ahead: u32,
-    /// It writes for the second time when this is acknowledged.
+    /// The application writes for the second time when this is acknowledged.
     again: u32,
     /// The end of the first write, which keeps its PSH if each packet has one segment; else 0.
     first_end: u32,
@@ -67,7 +67,7 @@ pub(super) struct WriteQueue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) segments: u64,
-    /// It is the last packet of the write queue.
+    /// The last packet of the write queue.
     pub(super) tail: bool,
 }
 

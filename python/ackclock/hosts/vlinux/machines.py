@@ -34,7 +34,7 @@ class Machines:
 
     @classmethod
     def of(cls, jobs: int, _: Callable[[Result], None] | None) -> Self:
-        """It keeps time always: no run is invalid."""
+        """A virtual Linux keeps time always: no run is invalid."""
         return cls(jobs)
 
     @property

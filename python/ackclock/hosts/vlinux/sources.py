@@ -144,7 +144,7 @@ def _apt(scratch: Path, program: str, *words: str) -> str:
         "Dir::Cache": scratch / "cache",
         "Dir::Etc::sourcelist": scratch / "list",
         "Dir::Etc::sourceparts": "-",
-        # It has its own lists, and a user's apt may not become another user.
+        # This apt has its own lists, and a user's apt may not become another user.
         "APT::Sandbox::User": "",
         "Acquire::Languages": "none",
     }

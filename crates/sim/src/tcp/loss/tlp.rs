@@ -15,7 +15,7 @@ use std::num::NonZeroU64;
 pub(crate) enum Answer {
     /// Nothing, or that no segment was lost.
     Harmless,
-    /// It acknowledges what was sent twice: either copy may have arrived.
+    /// The ACK is of what was sent twice: either copy may have arrived.
     Ambiguous,
     /// The probe repaired a loss: the sender must reduce the window (7.4).
     Repaired,

@@ -69,7 +69,7 @@ pub struct Receiver {
     /// `ICSK_ACK_NOW`: an ACK must leave now.
     acks_now: bool,
     sack_compression: Option<Compression>,
-    /// It acknowledges what is missing.
+    /// Acknowledges what is missing.
     hides_losses: bool,
     /// The connection has SACK.
     has_sack: bool,
@@ -232,7 +232,7 @@ impl Receiver {
         self.most_ato = self.most_ato.min(self.rto);
     }
 
-    /// It answered the SYN at `answered_ns`, and its ACKs take `back_ns` to the sender. From now on it
+    /// The host answered the SYN at `answered_ns`, and its ACKs take `back_ns` to the sender. From now on it
     /// measures the RTT, which is `least_rtt_ns` or more. Call [`established`](Self::established) when
     /// the last packet of the handshake arrives. Receivers of Linux 2.6 know the RTT of the path.
     pub(crate) fn measure_rtt(&mut self, answered_ns: u64, back_ns: u64, least_rtt_ns: u64) {
@@ -301,7 +301,7 @@ impl Receiver {
         (self.clamped, self.long_way) = (false, true);
     }
 
-    /// It acknowledges packets that never came, and reports nothing else.
+    /// From now on it acknowledges packets that never came, and reports nothing else.
     pub fn hide_losses(&mut self) {
         self.hides_losses = true;
     }

@@ -19,7 +19,7 @@ pub(super) struct Reader {
     /// When its rate changes, ns, and to what, bit/s.
     steps: VecDeque<(u64, u64)>,
     rate_bps: u64,
-    /// It reads from then on, if something is there.
+    /// The application reads from then on, if something is there.
     due_ns: u64,
     /// Segments that it has read.
     pub(super) read: u64,
@@ -125,7 +125,7 @@ mod tests {
         }
     }
 
-    /// It stops, and reads at once when it goes on; nothing is due where nothing waits.
+    /// The reader stops, and reads at once when it goes on; nothing is due where nothing waits.
     #[test]
     fn a_rate_that_changes() {
         let steps = [(0, 1_448_000), (20_000_000, 0), (90_000_000, 724_000)];
