@@ -65,52 +65,26 @@ fn main() {
     library.compile("ackclock_algorithms");
     let objects = checked_objects(&compiler, &root);
 
-    let mut registry = String::new();
-    writeln!(registry, "unsafe extern \"C\" {{\n{symbols}}}").unwrap();
-    writeln!(
-        registry,
-        "/// (module, path, text) of every built-in algorithm."
-    )
-    .unwrap();
-    writeln!(
-        registry,
-        "fn built_in() -> [(*const Module, &'static str, &'static str); {}] {{ [\n{table}] }}",
+    let mut registry = format!(
+        "unsafe extern \"C\" {{\n{symbols}}}\n\
+         /// (module, path, text) of every built-in algorithm.\n\
+         fn built_in() -> [(*const Module, &'static str, &'static str); {}] {{ [\n{table}] }}\n\
+         /// (path below `algorithms/`, text) of what algorithms are compiled with.\n",
         algorithms.len()
-    )
-    .unwrap();
-    writeln!(
-        registry,
-        "/// (path below `algorithms/`, text) of what algorithms are compiled with."
-    )
-    .unwrap();
-    list(&mut registry, "pub static SUPPORT", &support, &root);
-    writeln!(
-        registry,
-        "/// The same of files in the kernel's form, with the headers that those include."
-    )
-    .unwrap();
-    list(&mut registry, "pub static KERNEL_SUPPORT", &kernel, &root);
-    writeln!(
-        registry,
-        "/// The same of what is linked to a file that is checked."
-    )
-    .unwrap();
-    list(&mut registry, "pub static CHECKED_SUPPORT", &checked, &root);
-    writeln!(
-        registry,
-        "/// What is linked to a user's file that is not trusted; nothing where files cannot be checked.\n\
-         pub(crate) static CHECKED: &[&[u8]] = &["
-    )
-    .unwrap();
+    );
+    list(&mut registry, "SUPPORT", &support, &root);
+    registry +=
+        "/// The same of files in the kernel's form, with the headers that those include.\n";
+    list(&mut registry, "KERNEL_SUPPORT", &kernel, &root);
+    registry += "/// The same of what is linked to a file that is checked.\n";
+    list(&mut registry, "CHECKED_SUPPORT", &checked, &root);
+    registry += "/// What is linked to a user's file that is not trusted; nothing where files cannot be checked.\n\
+         pub(crate) static CHECKED: &[&[u8]] = &[\n";
     for object in objects {
         writeln!(registry, "    include_bytes!({object:?}),").unwrap();
     }
     let text = root.join("checked/checked.c");
-    writeln!(
-        registry,
-        "];\npub(crate) const CHECKED_TEXT: &str = include_str!({text:?});"
-    )
-    .unwrap();
+    registry += &format!("];\npub(crate) const CHECKED_TEXT: &str = include_str!({text:?});\n");
     let out = Path::new(&env::var("OUT_DIR").unwrap()).join("registry.rs");
     fs::write(out, registry).unwrap();
 }
@@ -144,8 +118,8 @@ fn checked_objects(compiler: &cc::Build, root: &Path) -> Vec<PathBuf> {
 }
 
 /// Writes a static with the path and the text of each file.
-fn list(registry: &mut String, declared: &str, files: &[PathBuf], root: &Path) {
-    writeln!(registry, "{declared}: &[(&str, &str)] = &[").unwrap();
+fn list(registry: &mut String, name: &str, files: &[PathBuf], root: &Path) {
+    writeln!(registry, "pub static {name}: &[(&str, &str)] = &[").unwrap();
     for file in files {
         let path = file.strip_prefix(root).unwrap();
         writeln!(registry, "    ({path:?}, include_str!({file:?})),").unwrap();

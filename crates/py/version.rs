@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The version of the package that is built, and the [`digest`] of what it is made of.
-#[allow(dead_code)] // a test needs the digest only
+#[allow(dead_code, reason = "a test needs the digest only")]
 pub fn version(parts: &[&str], package: &str) -> String {
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap()).join("../..");
     for part in parts.iter().chain(&["Cargo.lock"]) {

@@ -372,7 +372,7 @@ def test_a_limited_pacing_rate():
         ({"flow": {"hides": "marks", "ecn": True}}, ['flow 1: hides = "marks"', "honest"]),
         (
             {"session": [{"algorithm": "reno", "size": "1MB", "gap": "1s"}]},
-            ["number of sessions = 1"],
+            ["[[session]], 1 in all"],
         ),
     ],
 )

@@ -351,7 +351,7 @@ def test_a_card_with_the_kernel_beside_the_simulator(tmp_path):
             full.answers.answers[0].found[name].mean, abs=0.15
         )
     assert full.linux.refused == ["utilisation over all: 2 points, in the simulator only"]
-    assert all("number of sessions = " in why for why in incast.linux.refused)
+    assert all("[[session]], " in why for why in incast.linux.refused)
     header, rows = page.table(found).header, page.table(found).rows
     assert [row[header.index("on")] for row in rows] == ["simulator", "kernel"] * 2
     assert rows[3][4:] == ["—"] * 3
@@ -362,7 +362,7 @@ def test_a_card_with_the_kernel_beside_the_simulator(tmp_path):
     assert written["on"] == "kernel"
     assert written["rows"][0]["linux"]["numbers"][0]["found"]["reno"]["n"] == 1
     text = (tmp_path / "index.html").read_text()
-    assert "Not on the kernel: time of 64 kB, 32 senders, p99: number of sessions = " in text
+    assert "Not on the kernel: time of 64 kB, 32 senders, p99: [[session]], " in text
     # Kept: nothing runs again.
     again = Request("reno", asked[:1], ("cubic",), quick=True)
     kernel = testbed.Testbed()

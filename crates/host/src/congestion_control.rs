@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use crate::guarded::{Guarded, GUARD, GUARD_WORDS};
 use crate::sock::{
-    AckSample, CaEvent, CaState, CcHost, Era, IcskAck, InetConnectionSock, Minmax, MinmaxSample,
-    RateSample, Sock, TcpCongestionOps, TcpOptionsReceived, TcpSock, ICSK_CA_PRIV_WORDS,
-    TCP_INFINITE_SSTHRESH,
+    AckSample, CaEvent, CaState, Era, RateSample, TcpCongestionOps, TcpSock, TCP_INFINITE_SSTHRESH,
 };
 use crate::{crash, Algorithm, Configured};
 
@@ -82,77 +80,27 @@ impl CongestionControl {
     /// `host.hz` is 0.
     pub fn new(configured: &Configured, host: HostConfig) -> Self {
         assert!(host.hz > 0, "a clock needs ticks");
-        let sock = Sock {
-            sk_host: CcHost {
-                params: std::ptr::null(),
-                random: splitmix64(host.random_seed),
-                jiffies: 0,
-                hz: host.hz,
-                era: host.era as u8,
-                is_reno: 0,
-                acks: 0,
-                ack_ecn_flags: 0,
-                ack_rcv_nxt: 0,
-                blocks: std::ptr::null_mut(),
-                enters_cwr: 0,
-            },
-            sk_pacing_rate: u64::MAX,
-            sk_pacing_status: 0,
-            sk_gso_max_size: 65536,
-            sk_max_pacing_rate: u64::MAX,
-            sk_pacing_shift: 10,
-            sk_state: TCP_ESTABLISHED,
-        };
-        let mut tp = TcpSock {
-            inet_conn: InetConnectionSock {
-                sk: sock,
-                icsk_rto: host.hz,
-                icsk_ca_state: CaState::Open as u8,
-                icsk_ack: IcskAck::default(),
-                icsk_ca_priv: [0; ICSK_CA_PRIV_WORDS],
-                icsk_guard: GUARD,
-            },
-            tcp_mstamp: 0,
-            delivered_mstamp: 0,
-            tcp_clock_cache: 0,
-            tcp_wstamp_ns: 0,
-            // The SYN.
-            bytes_acked: 1,
-            snd_una: 0,
-            snd_nxt: 0,
-            snd_cwnd: host.initial_cwnd,
-            snd_cwnd_cnt: 0,
-            snd_cwnd_stamp: 0,
-            snd_ssthresh: host.initial_ssthresh,
-            snd_cwnd_clamp: u32::MAX,
-            snd_cwnd_used: 0,
-            prior_cwnd: 0,
-            prior_ssthresh: 0,
-            packets_out: 0,
-            retrans_out: 0,
-            sacked_out: 0,
-            lost_out: 0,
-            max_packets_out: 0,
-            // The handshake.
-            delivered: 1,
-            lost: 0,
-            total_retrans: 0,
-            srtt_us: 0,
-            mdev_us: 0,
-            rtt_min: Minmax {
-                s: [MinmaxSample { v: u32::MAX }],
-            },
-            lsndtime: 0,
-            mss_cache: host.mss_bytes,
-            delivered_ce: 0,
-            rcv_nxt: 0,
-            app_limited: 0,
-            ecn_flags: 0,
-            is_cwnd_limited: 0,
-            rx_opt: TcpOptionsReceived::default(),
-            tlp_orig_data_app_limited: 0,
-            fast_ack_mode: 0,
-        };
+        // SAFETY: it has numbers and pointers, and zero is a value of each.
+        let mut tp: TcpSock = unsafe { std::mem::zeroed() };
+        tp.bytes_acked = 1; // the SYN
+        tp.delivered = 1; // the handshake
+        tp.snd_cwnd = host.initial_cwnd;
+        tp.snd_cwnd_clamp = u32::MAX;
+        tp.snd_ssthresh = host.initial_ssthresh;
+        tp.rtt_min.s[0].v = u32::MAX;
+        tp.mss_cache = host.mss_bytes;
+        tp.inet_conn.icsk_rto = host.hz;
+        tp.inet_conn.icsk_ca_state = CaState::Open as u8;
+        tp.inet_conn.icsk_guard = GUARD;
+        let sk = &mut tp.inet_conn.sk;
+        sk.sk_pacing_rate = u64::MAX;
+        sk.sk_max_pacing_rate = u64::MAX;
+        sk.sk_pacing_shift = 10;
+        sk.sk_gso_max_size = 65536;
+        sk.sk_state = TCP_ESTABLISHED;
+        sk.sk_host.random = splitmix64(host.random_seed);
+        sk.sk_host.hz = host.hz;
+        sk.sk_host.era = host.era as u8;
         let algorithm = configured.load(host.hz);
         let algorithm = algorithm.unwrap_or_else(|error| panic!("{error}"));
         let params = Arc::clone(configured.block());

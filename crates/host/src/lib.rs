@@ -76,4 +76,5 @@ pub use prefetch::prefetch;
 pub use preprocessed::{Preprocessed, FILE_LABEL, LABEL_LINE};
 pub use snapshot::Snapshot;
 pub use sock::*;
+pub use spelling::nearest;
 pub use thread_clock::ThreadClock;

@@ -2,7 +2,7 @@
 //!
 //! Field names, units and meaning are the C header's; they are documented there
 //! once. `layout.rs` compares every offset and size with the C compiler's.
-#![allow(missing_docs)]
+#![allow(missing_docs, reason = "the C header has them")]
 
 /// Words of private state that a socket gives its algorithm.
 pub const ICSK_CA_PRIV_WORDS: usize = 13;

@@ -1,18 +1,21 @@
 //! What a user may have meant.
 
-/// `; did you mean …?` if a known name is a near misspelling of what was written: one letter off,
-/// or two in a name of eight letters and more; or the known name with more around it (`tcp_cubic`).
-pub(crate) fn did_you_mean(written: &str, known: &[&str]) -> String {
+/// The known name of which what was written is a near misspelling: one letter off, or two in a name of
+/// eight letters and more; or which it has with more around it (`tcp_cubic`).
+pub fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let lower = written.to_lowercase();
-    known
-        .iter()
-        .map(|name| (edits(&lower, &name.to_lowercase()), name))
-        .min()
-        .filter(|(edits, name)| {
-            let length = name.len().max(written.len());
-            length > 2 && (*edits <= (length / 4).clamp(1, 2) || lower.contains(**name))
-        })
-        .map_or_else(String::new, |(_, name)| format!("; did you mean `{name}`?"))
+    let all = known.iter();
+    let nearest = all.map(|name| (edits(&lower, &name.to_lowercase()), *name));
+    let (edits, name) = nearest.min()?;
+    let length = name.len().max(written.len());
+    let is_near = edits <= (length / 4).clamp(1, 2) || lower.contains(name);
+    (length > 2 && is_near).then_some(name)
+}
+
+/// `; did you mean …?` if there is such a name.
+pub(crate) fn did_you_mean(written: &str, known: &[&str]) -> String {
+    let near = nearest(written, known);
+    near.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }
 
 /// How many letters were added, dropped or replaced, or neighbours swapped.

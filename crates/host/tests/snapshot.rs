@@ -91,6 +91,7 @@ fn edited_while_compiled() {
     // The cache holds nothing that the files do not contain.
     let second = code(&edited.path);
     assert_ne!(second, first);
+    // SAFETY: as above.
     unsafe { std::env::remove_var("EDITED") };
     assert_eq!(code(&file(7, first.0 - 7).path), first);
     let now = code(&edited.path);

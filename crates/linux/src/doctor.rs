@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::{io, thread};
 
 use crate::bpf::{self, clang, namespaces, requirements};
+use crate::sys;
 
 /// One thing that was looked at.
 #[derive(Debug)]
@@ -59,8 +60,7 @@ pub fn doctor() -> Vec<Finding> {
     }
     for each in missing {
         let found = format!("missing: {}", each.cost);
-        // SAFETY: it always succeeds.
-        let is_root = unsafe { libc::geteuid() } == 0;
+        let is_root = sys::user() == 0;
         let fix = match each.name {
             _ if !is_root => "run as root (sudo)",
             "CAP_BPF" | "CAP_PERFMON" => "nothing to do",
@@ -183,12 +183,8 @@ fn said(outcome: &io::Result<()>) -> String {
 
 /// Does `work` in a namespace that ends with it.
 fn in_new_namespace(work: impl FnOnce() -> io::Result<()> + Send) -> io::Result<()> {
-    let enter = || {
-        // SAFETY: unshare changes nothing but the namespace of the calling thread.
-        if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
+    sys::on_thread(|| {
+        sys::unshare(libc::CLONE_NEWNET)?;
         work()
-    };
-    thread::scope(|scope| scope.spawn(enter).join().expect("it does not panic"))
+    })
 }

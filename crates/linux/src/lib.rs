@@ -7,6 +7,7 @@
 pub mod bpf;
 mod doctor;
 pub mod emulator;
+mod sys;
 pub mod testbed;
 
 pub use doctor::{doctor, Finding};

@@ -7,7 +7,7 @@ use std::process::Output;
 use ackclock_host::Algorithm;
 use object::{Object, ObjectSection, ObjectSymbol};
 
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the crate uses the rest")]
 #[path = "../src/bpf/clang.rs"]
 mod clang;
 

@@ -159,7 +159,7 @@ impl Snapshot {
     /// `path`. Returns its fingerprint.
     ///
     /// Raises AckclockError.
-    #[expect(clippy::needless_pass_by_value)] // Python's
+    #[expect(clippy::needless_pass_by_value, reason = "Python's")]
     fn take(&self, py: Python<'_>, path: PathBuf, at: PathBuf) -> PyResult<String> {
         let algorithm = py.detach(|| self.code.take(&path, &at)).map_err(refuse)?;
         Ok(fingerprint(&algorithm))

@@ -1,7 +1,7 @@
 //! What noq alone says: noq-proto, the state machine of noq (<https://github.com/n0-computer/noq>).
 
 #[path = "guest.rs"]
-#[allow(clippy::duplicate_mod)] // one text over the types of two crates (ADR 24)
+#[allow(clippy::duplicate_mod, reason = "one text, two crates (ADR 24)")]
 mod guest;
 
 use crate::host::{Ids, BURST, TAG_BYTES};

@@ -1,7 +1,7 @@
 //! What quinn alone says: quinn-proto, the state machine of quinn (<https://github.com/quinn-rs/quinn>).
 
 #[path = "guest.rs"]
-#[allow(clippy::duplicate_mod)] // one text over the types of two crates (ADR 24)
+#[allow(clippy::duplicate_mod, reason = "one text, two crates (ADR 24)")]
 mod guest;
 
 use crate::host::{Ids, BURST, TAG_BYTES};

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ackclock_net::rate::Trace;
 
+use crate::python::general;
 use crate::timeline::{self, Timeline};
 
 /// Lines of a trace.
@@ -232,21 +233,8 @@ fn refuse_rates(times: &[u64], mean_bps: u64) -> Result<(), String> {
             "its times begin at {first} ms, no gap in them is longer than {longest} ms, and they end \
              at {last} ms, with a mean of {} Mb/s: these are no times of packets, in ms from the \
              start of a recording; write them so{IF_RATES}",
-            four_digits(mean_bps as f64 / 1e6)
+            general(mean_bps as f64 / 1e6, 4)
         ));
     }
     Ok(())
-}
-
-/// `format(value, ".4g")` of what is neither tiny nor huge.
-fn four_digits(value: f64) -> String {
-    let before = value.abs().log10().floor() as i32;
-    if !(-4..4).contains(&before) {
-        return crate::python::general(value);
-    }
-    let shown = format!("{value:.0$}", (3 - before).max(0) as usize);
-    match shown.contains('.') {
-        true => shown.trim_end_matches('0').trim_end_matches('.').into(),
-        false => shown,
-    }
 }

@@ -9,6 +9,7 @@ use ackclock_sim::schema::schema;
 use serde_json::{json, Map, Value};
 
 /// All tables, by the names of their structs.
+#[derive(Default)]
 pub struct Keys {
     pub tables: HashMap<String, TableKeys>,
     /// Their names, each after those of the tables in it.
@@ -149,7 +150,7 @@ impl Keys {
     /// The one there is.
     pub fn get() -> &'static Self {
         static KEYS: OnceLock<Keys> = OnceLock::new();
-        KEYS.get_or_init(|| Maker::new().all())
+        KEYS.get_or_init(Maker::all)
     }
 
     /// The keys of a table.
@@ -195,33 +196,23 @@ impl Key {
 struct Maker {
     /// The schema of each struct.
     defs: Map<String, Value>,
-    tables: HashMap<String, TableKeys>,
-    order: Vec<String>,
+    made: Keys,
 }
 
 impl Maker {
-    fn new() -> Self {
+    fn all() -> Keys {
         let mut defs = schema()["$defs"].as_object().expect("structs").clone();
         defs.insert("Scenario".into(), schema().clone());
-        Self {
-            defs,
-            tables: HashMap::new(),
-            order: Vec::new(),
-        }
-    }
-
-    fn all(mut self) -> Keys {
-        self.add("Bottleneck", None);
-        self.add("Scenario", None);
-        Keys {
-            tables: self.tables,
-            order: self.order,
-        }
+        let made = Keys::default();
+        let mut maker = Self { defs, made };
+        maker.add("Bottleneck", None);
+        maker.add("Scenario", None);
+        maker.made
     }
 
     /// The table of a struct, `tag` its kind.
     fn add(&mut self, name: &str, tag: Option<&str>) {
-        if self.tables.contains_key(name) {
+        if self.made.tables.contains_key(name) {
             return;
         }
         let of = self.defs[name].clone();
@@ -253,8 +244,10 @@ impl Maker {
         });
         let about = of["description"].as_str().unwrap_or(name).into();
         let keys = keys.into_iter().map(|(key, _)| key).collect();
-        self.tables.insert(name.into(), TableKeys { about, keys });
-        self.order.push(name.into());
+        self.made
+            .tables
+            .insert(name.into(), TableKeys { about, keys });
+        self.made.order.push(name.into());
     }
 
     /// The fields that are keys of a table: struct and name, and what the schema says.

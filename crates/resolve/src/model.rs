@@ -4,8 +4,9 @@ use ackclock_sim::scenario::able::{refused_by, Host};
 use serde_json::{Map, Value};
 
 use crate::keys::{Key, Keys, Takes};
-use crate::python::{brief, general, nearest, toml};
+use crate::python::{brief, general, toml};
 use crate::words;
+use ackclock_host::nearest;
 
 /// A table whose values have been looked at one by one.
 #[derive(Clone, Debug)]
@@ -453,7 +454,7 @@ fn unknown_kind(name: &str, field: &str, table: &Value, known: &[String]) -> Str
         .strip_suffix('%')
         .and_then(|number| number.trim().parse::<f64>().ok());
     let fix = if let Some(percent) = percent {
-        format!("write {}", general(percent / 100.0))
+        format!("write {}", general(percent / 100.0, 6))
     } else if !text.starts_with(char::is_alphabetic) {
         format!("write {}", words::inner_table(field).unwrap_or("its kind"))
     } else if let Some(near) = nearest(&text, &names) {

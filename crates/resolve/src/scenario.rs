@@ -586,13 +586,17 @@ impl Scenario {
             place = self.link_name(0);
             (table, key) = (&self.links[0], rest);
         }
-        let mut key = table.key_of(key).to_string();
-        if let Some(of) = key.strip_suffix(".len()") {
-            key = format!("number of {of}");
-        }
-        let written = table.shown(&key).map(|written| brief(&toml(&written)));
-        let value = written.unwrap_or_else(|| value.into());
         let fix = self.renumbered(fix);
+        if let Some(many) = key.strip_suffix(".len()") {
+            let name = match place.as_str() {
+                "" => format!("[[{}]]", many.trim_end_matches('s')),
+                _ => many.into(),
+            };
+            return format!("{place}{name}, {value} in all: {fix}");
+        }
+        let key = table.key_of(key);
+        let written = table.shown(key).map(|written| brief(&toml(&written)));
+        let value = written.unwrap_or_else(|| value.into());
         format!("{place}{key} = {value}: {fix}")
     }
 

@@ -79,16 +79,11 @@ pub fn read(content: &[u8]) -> Result<Timeline, String> {
         return Err(format!("has no lines; {LIKE}"));
     };
     if first.trim().parse::<f64>().is_ok() {
-        let times = (0..lines.len() as u64).map(|row| Some((row * LINE_NS) as f64));
-        let columns = vec![
-            ("delay_ms".to_string(), Cells::Texts(lines)),
-            ("time_ns".to_string(), Cells::Numbers(times.collect())),
-        ];
-        return of_table(columns, 0);
+        let times_ns = (0..lines.len() as u64).map(|row| row * LINE_NS).collect();
+        return of_table(vec![("delay_ms", lines)], Some(times_ns), 0);
     }
     let separator = [',', ';'].into_iter().find(|each| first.contains(*each));
     let names = cells_of(first, separator);
-    let names: Vec<_> = names.iter().map(ToString::to_string).collect();
     let mut columns: Vec<Vec<&str>> = vec![Vec::new(); names.len()];
     for line in &lines[1..] {
         let cells = cells_of(line, separator);
@@ -104,8 +99,7 @@ pub fn read(content: &[u8]) -> Result<Timeline, String> {
             column.push(cells);
         }
     }
-    let columns = columns.into_iter().map(Cells::Texts);
-    of_table(names.into_iter().zip(columns).collect(), 1)
+    of_table(names.into_iter().zip(columns).collect(), None, 1)
 }
 
 /// The cells of a line; without a separator they stand between spaces.
@@ -124,29 +118,27 @@ fn unquoted(cell: &str) -> &str {
     inner.unwrap_or(cell).trim()
 }
 
-enum Cells<'a> {
-    Texts(Vec<&'a str>),
-    Numbers(Vec<Option<f64>>),
-}
-
-fn of_table(table: Vec<(String, Cells<'_>)>, header: usize) -> Result<Timeline, String> {
-    let rows = table.first().map_or(0, |(_, cells)| match cells {
-        Cells::Texts(texts) => texts.len(),
-        Cells::Numbers(numbers) => numbers.len(),
-    });
+/// The timeline of columns with names; `times_ns`: of the rows, if no column has them.
+fn of_table(
+    table: Vec<(&str, Vec<&str>)>,
+    times_ns: Option<Vec<u64>>,
+    header: usize,
+) -> Result<Timeline, String> {
+    let rows = table.first().map_or(0, |(_, cells)| cells.len());
     if !(1..=MOST_ROWS).contains(&rows) {
         return Err(format!("has {rows} rows; give it from 1 to {MOST_ROWS}"));
     }
-    let mut columns: BTreeMap<String, Vec<Option<u64>>> = BTreeMap::new();
+    let mut columns: BTreeMap<&str, Vec<Option<u64>>> = BTreeMap::new();
     for (name, cells) in table {
-        let (key, unit) = key_of(&name)?;
+        let (key, unit) = key_of(name)?;
         if columns.contains_key(key) {
             return Err(format!("has two columns of {key}; keep one"));
         }
-        columns.insert(key.to_string(), numbers(&cells, &name, key, unit, header)?);
+        columns.insert(key, numbers(&cells, name, key, unit, header)?);
     }
-    let times = columns
-        .remove("time")
+    let given = times_ns.map(|times| times.into_iter().map(Some).collect());
+    let times: Vec<_> = given
+        .or_else(|| columns.remove("time"))
         .ok_or_else(|| format!("has no column of times; {LIKE}"))?;
     if columns.is_empty() {
         return Err(format!("has times, and nothing that changes; {LIKE}"));
@@ -208,27 +200,18 @@ fn key_of(name: &str) -> Result<(&str, f64), String> {
 
 /// The values in the canonical unit, None where a cell is empty.
 fn numbers(
-    cells: &Cells<'_>,
+    cells: &[&str],
     name: &str,
     key: &str,
     unit: f64,
     header: usize,
 ) -> Result<Vec<Option<u64>>, String> {
-    let texts = match cells {
-        Cells::Numbers(numbers) => {
-            return Ok(numbers
-                .iter()
-                .map(|each| each.map(|each| each as u64))
-                .collect())
-        }
-        Cells::Texts(texts) => texts.iter().map(|text| text.trim()),
-    };
     let known = QUANTITIES.iter().find(|(of, ..)| *of == key);
     let most = if key == "loss" { PARTS as f64 } else { 1.0 };
     let (low, high) = known.map_or((0.0, most), |(_, _, low, high)| (*low, *high));
-    let mut values = Vec::with_capacity(texts.len());
-    for (text, row) in texts.clone().zip(1 + header..) {
-        let text = match text {
+    let mut values = Vec::with_capacity(cells.len());
+    for (text, row) in cells.iter().zip(1 + header..) {
+        let text = match text.trim() {
             "true" if key == "up" => "1",
             "false" if key == "up" => "0",
             text => text,
@@ -256,7 +239,11 @@ fn numbers(
         };
         let limits = match key {
             "up" => "0 or 1".to_string(),
-            _ => format!("{zero}{} to {}", general(low / unit), general(high / unit)),
+            _ => format!(
+                "{zero}{} to {}",
+                general(low / unit, 6),
+                general(high / unit, 6)
+            ),
         };
         Err(format!("line {row}: {name} = {text}: choose from {limits}"))
     };

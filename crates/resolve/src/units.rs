@@ -1,8 +1,6 @@
 //! Quantities as people write them ("250mbit", "200ms", "1bdp"), read exactly: a quantity finer than the
 //! unit of the simulator is refused.
 
-use std::fmt::Write as _;
-
 /// What may end a number, and its size in the canonical unit, in the order of messages.
 pub type Units = &'static [(&'static str, u64)];
 
@@ -35,45 +33,27 @@ pub const SIZE_UNITS: Units = &[
 ];
 /// Full segments or packets, of so many bytes as the caller says.
 pub const PACKETS: Units = &[("packet", 1), ("packets", 1)];
-/// What people write for a unit, in small letters, and the units that they may mean.
-const MEANT: &[(&str, &[&str])] = &[
-    ("sec", &["s"]),
-    ("secs", &["s"]),
-    ("second", &["s"]),
-    ("seconds", &["s"]),
-    ("msec", &["ms"]),
-    ("usec", &["us"]),
-    ("µs", &["us"]),
-    ("μs", &["us"]),
-    ("m", &["min", "mbit", "MB"]),
-    ("minute", &["min"]),
-    ("minutes", &["min"]),
-    ("hour", &["h"]),
-    ("hours", &["h"]),
-    ("bps", &["bit"]),
-    ("b", &["bit"]),
-    ("bits", &["bit"]),
-    ("kb", &["kbit", "kB"]),
-    ("kbps", &["kbit"]),
-    ("k", &["kbit", "kB"]),
-    ("mb", &["mbit", "MB"]),
-    ("mbps", &["mbit"]),
-    ("mbits", &["mbit"]),
-    ("gb", &["gbit", "GB"]),
-    ("gbps", &["gbit"]),
-    ("g", &["gbit", "GB"]),
-    ("gbits", &["gbit"]),
-    ("tb", &["tbit"]),
-    ("tbps", &["tbit"]),
-    ("byte", &["B"]),
-    ("bytes", &["B"]),
-    ("kib", &["KiB"]),
-    ("mib", &["MiB"]),
-    ("gib", &["GiB"]),
-    ("pkt", &["packets"]),
-    ("pkts", &["packets"]),
-    ("p", &["packets"]),
-    ("bdps", &["bdp"]),
+/// The units, and what people write for each, in small letters.
+const MEANT: &[(&str, &str)] = &[
+    ("s", "sec secs second seconds"),
+    ("ms", "msec"),
+    ("us", "usec µs μs"),
+    ("min", "m minute minutes"),
+    ("h", "hour hours"),
+    ("bit", "bps b bits"),
+    ("kbit", "kb kbps k"),
+    ("mbit", "m mb mbps mbits"),
+    ("gbit", "gb gbps g gbits"),
+    ("tbit", "tb tbps"),
+    ("B", "byte bytes"),
+    ("kB", "kb k"),
+    ("MB", "m mb"),
+    ("GB", "gb g"),
+    ("KiB", "kib"),
+    ("MiB", "mib"),
+    ("GiB", "gib"),
+    ("packets", "pkt pkts p"),
+    ("bdp", "bdps"),
 ];
 /// Longest text of a quantity.
 const MOST_CHARACTERS: usize = 100;
@@ -290,15 +270,13 @@ fn split(
         return Ok((Decimal::parse(number), unit, *size));
     }
     let lower = unit.to_lowercase();
-    let meant = MEANT.iter().find(|(written, _)| *written == lower);
-    let meant = meant.and_then(|(_, meant)| {
-        let mut meant = meant.iter();
-        meant.find(|each| units.iter().any(|(unit, _)| unit == *each))
+    let meant = MEANT.iter().find(|(meant, written)| {
+        let is_known = units.iter().any(|(unit, _)| unit == meant);
+        is_known && written.split(' ').any(|each| each == lower)
     });
-    let mut fix = String::new();
-    let _ = match meant {
-        Some(meant) => write!(fix, "did you mean \"{number}{meant}\"?"),
-        None => write!(fix, "use one of {}", known()),
+    let fix = match meant {
+        Some((meant, _)) => format!("did you mean \"{number}{meant}\"?"),
+        None => format!("use one of {}", known()),
     };
     Err(format!("unknown unit \"{unit}\"; {fix}"))
 }

@@ -28,7 +28,7 @@ use ackclock_net::rng::{Draw, Owner, Stream};
 use ackclock_net::schedule::NEVER;
 
 /// The state of a flow's connection.
-#[allow(clippy::large_enum_variant)]
+#[allow(clippy::large_enum_variant, reason = "not boxed, for speed")]
 pub(crate) enum ConnectionState {
     /// The flow has not started, or a SYN is on its way.
     Connecting(Connecting),

@@ -1,5 +1,4 @@
 //! Accurate ECN (RFC 9768): the receiver counts marks, and each ACK tells the count.
-#![allow(missing_docs)]
 
 use crate::common;
 

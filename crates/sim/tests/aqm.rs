@@ -1,7 +1,6 @@
 //! Queue disciplines beside real Linux: runs of Linux 6.12 in virtual time, 50 Mb/s, 40 ms, 60 s, with
 //! each discipline below a token bucket. The bands are those of several runs there, with other seeds
 //! and later starts; the tolerances depend on how much chance a run has.
-#![allow(missing_docs)]
 
 use crate::common;
 

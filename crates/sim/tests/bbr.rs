@@ -1,7 +1,6 @@
 //! BBR's closed forms (ACM Queue 14(5), 2016): a full link with next to no queue, a visit to
 //! PROBE_RTT every 10 s, 4 packets there. tests/hosts/test_linux_reference.py compares with real
 //! Linux.
-#![allow(missing_docs)]
 
 use crate::common;
 

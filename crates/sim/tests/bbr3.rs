@@ -1,9 +1,8 @@
 //! BBRv3: the test cases that draft-ietf-ccwg-bbr lists for implementations, each by its name there,
 //! in its order. The private state of each ACK says what the algorithm believes.
-#![allow(missing_docs)]
 
 use crate::common;
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the tests of the host use the rest")]
 #[path = "../../host/tests/vectors/private_state.rs"]
 mod private_state;
 

@@ -1,6 +1,5 @@
 //! Copa's closed forms (NSDI 2018, section 3): flows in default mode keep 1.25 / delta packets each in
 //! the queue, use the link, and do not care for losses that are not theirs.
-#![allow(missing_docs)]
 
 use crate::common;
 

@@ -1,5 +1,4 @@
 //! DCTCP beside real Linux, whose receivers run it, too, and beside its closed forms.
-#![allow(missing_docs)]
 
 use crate::common;
 

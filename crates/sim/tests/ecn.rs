@@ -1,5 +1,4 @@
 //! Runs with ECN: marks take the place of losses, and only the first SYN asks for it.
-#![allow(missing_docs)]
 
 use crate::common;
 

@@ -1,5 +1,4 @@
 //! Applications that write now and then.
-#![allow(missing_docs)]
 
 use crate::common;
 

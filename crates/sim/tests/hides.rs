@@ -1,5 +1,4 @@
 //! Receivers that lie.
-#![allow(missing_docs)]
 
 use crate::common;
 

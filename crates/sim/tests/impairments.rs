@@ -1,6 +1,5 @@
 //! Losses and changing rates beside real Linux: runs of Linux 6.12 in virtual time, one flow, 40 ms.
 //! The bands are those of several runs there, with other seeds and later starts.
-#![allow(missing_docs)]
 
 use crate::common;
 

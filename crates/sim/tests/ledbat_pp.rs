@@ -1,6 +1,5 @@
 //! LEDBAT++'s closed forms (draft-irtf-iccrg-ledbat-plus-plus): its target delay, what slowdowns cost
 //! and what they cure, and that it yields.
-#![allow(missing_docs)]
 
 use crate::common;
 

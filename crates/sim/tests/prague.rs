@@ -1,6 +1,5 @@
 //! Prague on a dual queue: a full link with a queue of next to nothing, its closed form of the window,
 //! and a fair share beside CUBIC, which the coupled queue is made for (RFC 9332).
-#![allow(missing_docs)]
 
 use crate::common;
 

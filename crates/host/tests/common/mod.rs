@@ -1,5 +1,5 @@
 //! Plays the TCP sender towards an algorithm's hooks.
-#![allow(dead_code)] // each test file uses its part
+#![allow(dead_code, reason = "each test file uses its part")]
 
 use std::path::{Path, PathBuf};
 

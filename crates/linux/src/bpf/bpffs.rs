@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use super::namespaces::NetworkNamespace;
 use super::KernelError;
+use crate::sys;
 
 const ROOT: &str = "/sys/fs/bpf";
 const DIRECTORY: &str = "/sys/fs/bpf/ackclock";
@@ -269,11 +270,9 @@ fn check_root() -> Result<(), KernelError> {
 fn check_writable(directory: &str) -> Result<(), KernelError> {
     let path = CString::new(directory).expect("no zero byte");
     // SAFETY: the path is a C string.
-    if unsafe { libc::access(path.as_ptr(), libc::W_OK) } == 0 {
-        return Ok(());
-    }
-    let error = io::Error::last_os_error();
-    Err(KernelError::system(format!("write in {directory}"), error))
+    let access = sys::check(unsafe { libc::access(path.as_ptr(), libc::W_OK) });
+    let refused = |error| KernelError::system(format!("write in {directory}"), error);
+    access.map(drop).map_err(refused)
 }
 
 /// What is at [`DIRECTORY`].
@@ -355,14 +354,11 @@ fn wait_for(directory: &File, started: Instant, caller: &dyn Caller) -> Result<(
 
 /// Takes the lock if nobody has it; was it free?
 fn try_lock(directory: &File) -> io::Result<bool> {
-    // SAFETY: a plain system call; its result is checked.
-    if unsafe { libc::flock(directory.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
-        return Ok(true);
-    }
-    match io::Error::last_os_error() {
-        error if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
-        error if error.kind() == io::ErrorKind::Interrupted => Ok(false),
-        error => Err(error),
+    // SAFETY: no memory is involved.
+    match sys::check(unsafe { libc::flock(directory.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) }) {
+        Ok(_) => Ok(true),
+        Err(error) if sys::is_not_yet(&error) => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
@@ -425,10 +421,7 @@ fn parent(pid: u32) -> Option<u32> {
 
 /// Gives the calling thread mounts of its own, which end with it.
 fn own_mounts() -> io::Result<()> {
-    // SAFETY: unshare changes nothing but the namespace of the calling thread.
-    if unsafe { libc::unshare(libc::CLONE_NEWNS) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    sys::unshare(libc::CLONE_NEWNS)?;
     mount("none", "/", "none", libc::MS_REC | libc::MS_PRIVATE, "")
 }
 
@@ -446,7 +439,7 @@ fn mount(
     let [source, target, kind, options] =
         texts.map(|text| CString::new(text).expect("no zero byte"));
     // SAFETY: four C strings that live through the call.
-    let done = unsafe {
+    let mounted = sys::check(unsafe {
         libc::mount(
             source.as_ptr(),
             target.as_ptr(),
@@ -454,10 +447,6 @@ fn mount(
             flags,
             options.as_ptr().cast(),
         )
-    };
-    if done == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    });
+    mounted.map(drop)
 }

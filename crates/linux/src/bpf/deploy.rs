@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 use std::{fs, io};
 
 use ackclock_host::{Algorithm, Configured};
+use ackclock_sim::scenario::able::is_of_linux;
 
 use super::bpffs::{BpfFs, Caller, Stay};
 use super::load::{available, check_name};
@@ -12,28 +13,8 @@ use super::namespaces::NetworkNamespace;
 use super::requirements::require_root;
 use super::status::registered;
 use super::{bpffs, compile, KernelError, Registered};
+use crate::sys;
 
-/// Names of Linux's own algorithms, whether this kernel has them or could load them.
-const LINUX_OWN: &[&str] = &[
-    "bbr",
-    "bic",
-    "cdg",
-    "cubic",
-    "dctcp",
-    "dctcp-reno",
-    "highspeed",
-    "htcp",
-    "hybla",
-    "illinois",
-    "lp",
-    "nv",
-    "reno",
-    "scalable",
-    "vegas",
-    "veno",
-    "westwood",
-    "yeah",
-];
 /// How long an algorithm may take to leave the kernel's list.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -73,8 +54,9 @@ fn kernel_name(algorithm: &str) -> String {
     }
 }
 
+/// Whether it is the name of one of Linux's own, whether this kernel has it or could load it.
 fn is_linux_own(name: &str) -> bool {
-    LINUX_OWN.contains(&name)
+    is_of_linux(name) || name == "dctcp-reno"
 }
 
 /// Registers an algorithm (`name_or_path[@preset][:param=value,…]`) until [`undeploy`] or the
@@ -122,7 +104,7 @@ pub fn deploy(
 /// # Errors
 /// What `deploy` would say.
 pub(crate) fn rehearse() -> Result<Rehearsed, KernelError> {
-    let rehearsal = || {
+    sys::on_thread(|| {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let now_ns = now.map_or(0, |now| now.subsec_nanos());
         let name = format!("rehearsal{:06x}", (std::process::id() ^ now_ns) & 0xff_ffff);
@@ -133,8 +115,7 @@ pub(crate) fn rehearse() -> Result<Rehearsed, KernelError> {
             mounted: bpffs.mounted,
             planted: bpffs.planted.clone(),
         })
-    };
-    std::thread::scope(|scope| scope.spawn(rehearsal).join().expect("it does not panic"))
+    })
 }
 
 /// What a deployment would do besides deploying.

@@ -1,8 +1,10 @@
 //! TCP sockets of the current network namespace, asked of the kernel by sock_diag(7).
 
 use std::collections::BTreeMap;
-use std::io;
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+
+use crate::sys;
 
 const NLMSG_HEADER: usize = 16;
 /// `struct inet_diag_req_v2`.
@@ -18,16 +20,11 @@ const ALL_STATES: u32 = !0;
 pub(crate) fn sockets_by_algorithm() -> io::Result<BTreeMap<String, usize>> {
     let mut counts = BTreeMap::new();
     for family in [libc::AF_INET, libc::AF_INET6] {
-        // SAFETY: a plain system call; its result is checked.
-        let fd = unsafe {
-            let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
-            libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_SOCK_DIAG)
-        };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: just opened, and owned by nobody else.
-        let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
+        // SAFETY: no memory is involved.
+        let fd =
+            sys::owned(unsafe { libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_SOCK_DIAG) });
+        let mut socket = File::from(fd?);
         let mut request = Vec::with_capacity(NLMSG_HEADER + REQUEST);
         request.extend(((NLMSG_HEADER + REQUEST) as u32).to_ne_bytes());
         request.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
@@ -37,39 +34,16 @@ pub(crate) fn sockets_by_algorithm() -> io::Result<BTreeMap<String, usize>> {
         request.extend([1 << (INET_DIAG_CONG - 1), 0]); // what to add, padding
         request.extend(ALL_STATES.to_ne_bytes());
         request.resize(NLMSG_HEADER + REQUEST, 0); // any addresses and ports
-                                                   // SAFETY: the pointer and the length are the vector's.
-        let sent = unsafe {
-            libc::send(
-                socket.as_raw_fd(),
-                request.as_ptr().cast(),
-                request.len(),
-                0,
-            )
-        };
-        if sent < 0 {
-            return Err(io::Error::last_os_error());
+        socket.write_all(&request)?;
+        let mut answer = vec![0; 1 << 16];
+        loop {
+            let received = socket.read(&mut answer)?;
+            if !count_answers(&answer[..received], &mut counts)? {
+                break;
+            }
         }
-        while count_answers(&receive(&socket)?, &mut counts)? {}
     }
     Ok(counts)
-}
-
-fn receive(socket: &OwnedFd) -> io::Result<Vec<u8>> {
-    let mut buffer = vec![0; 1 << 16];
-    // SAFETY: the pointer and the length are the vector's.
-    let received = unsafe {
-        libc::recv(
-            socket.as_raw_fd(),
-            buffer.as_mut_ptr().cast(),
-            buffer.len(),
-            0,
-        )
-    };
-    if received < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    buffer.truncate(received as usize);
-    Ok(buffer)
 }
 
 /// Counts the sockets of one datagram; are there more to come?

@@ -64,9 +64,7 @@ fn rows(types: &[u8], more: &[u8], label: &str) -> Option<HashMap<String, Vec<(u
             at += size;
         }
     }
-    for rows in found.values_mut() {
-        rows.sort_unstable();
-    }
+    found.values_mut().for_each(|rows| rows.sort_unstable());
     Some(found)
 }
 

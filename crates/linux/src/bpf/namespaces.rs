@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
-use std::os::fd::AsRawFd as _;
+use std::io;
+use std::os::fd::AsFd as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::{io, thread};
 
 use super::inet_diag;
+use crate::sys;
 
 /// The default algorithm of the current network namespace.
 pub(crate) const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
@@ -55,14 +56,10 @@ impl NetworkNamespace {
 
     /// Does `work` in this namespace, on a thread of its own.
     fn enter<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
-        let enter = || {
-            // SAFETY: setns changes nothing but the namespace of the calling thread.
-            if unsafe { libc::setns(self.file.as_raw_fd(), libc::CLONE_NEWNET) } != 0 {
-                return Err(io::Error::last_os_error());
-            }
+        sys::on_thread(|| {
+            sys::enter_network(self.file.as_fd())?;
             work()
-        };
-        thread::scope(|scope| scope.spawn(enter).join().expect("it does not panic"))
+        })
     }
 
     /// How many TCP sockets use each algorithm.

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::KernelError;
+use crate::sys;
 
 /// The types of the kernel.
 pub(crate) const BTF: &str = "/sys/kernel/btf/vmlinux";
@@ -92,8 +93,7 @@ pub fn require(what: &str) -> Result<(), KernelError> {
 /// As [`require`], for what changes the machine: its files must be root's.
 pub(crate) fn require_root(what: &str) -> Result<(), KernelError> {
     require(what)?;
-    // SAFETY: it always succeeds.
-    match unsafe { libc::geteuid() } {
+    match sys::user() {
         0 => Ok(()),
         user => Err(KernelError::not_root(
             what,

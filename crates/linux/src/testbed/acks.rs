@@ -1,7 +1,8 @@
 //! Every ACK of a run, as the kernel's tracepoint shows it.
 
-use super::{sys, TestbedError};
+use super::TestbedError;
 use crate::bpf::{AckRecord, Filter, PrivateField, Telemetry};
+use crate::sys;
 use ackclock_sim::record::{AckRow, AckTable, State};
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;

@@ -2,8 +2,9 @@
 
 use super::namespace::TunNamespace;
 use super::packet_file::PacketFile;
-use super::sys;
 use crate::emulator::{EmulatedNetwork, Lateness, Toward};
+use crate::sys;
+use ackclock_sim::record::{QueueRow, QueueTable};
 use ackclock_sim::topology::{Path, Topology};
 use std::io;
 use std::sync::Arc;
@@ -169,6 +170,15 @@ impl Carrier {
             }
         }
         false
+    }
+
+    /// Takes a sample of the queues that was due before.
+    pub(super) fn sample(&mut self, at_ns: u64, now_ns: u64, queues: &mut QueueTable) {
+        let latest_ns = &mut self.measured.sample_late_ns;
+        *latest_ns = (now_ns - at_ns).max(*latest_ns);
+        for (state, number) in self.network.states(at_ns).zip(1..) {
+            queues.push(QueueRow::from_link(at_ns, number, &state));
+        }
     }
 
     /// Sleeps from a turn until the network or the caller has something to do.

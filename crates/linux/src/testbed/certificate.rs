@@ -1,10 +1,14 @@
 //! The certificate of a kernel run: how well the run kept time, and whether it is valid.
 
 use super::carrier::Measured;
-use crate::emulator::Counts;
+use super::namespace::TunNamespace;
+use super::TestbedError;
+use crate::emulator::{Counts, EmulatedNetwork};
 use ackclock_net::link::{Bottleneck, LinkState};
 use ackclock_sim::scenario::Scenario;
 use ackclock_sim::topology::Topology;
+use std::fs;
+use std::sync::Arc;
 
 /// Upper bound of the p99 of lateness, µs.
 pub const BOUND_P99_US: f64 = 500.0;
@@ -87,6 +91,28 @@ pub(super) struct Seen {
     pub(super) states: Vec<LinkState>,
     pub(super) stolen: f64,
     pub(super) load: f64,
+}
+
+impl Seen {
+    /// At the end of a run of so many nanoseconds; `before`: the [`machine_time`] when it began. RTTs are
+    /// the caller's.
+    pub(super) fn new(
+        network: &mut EmulatedNetwork,
+        [senders, receivers]: &[Arc<TunNamespace>; 2],
+        duration_ns: u64,
+        before: (f64, f64),
+    ) -> Result<Self, TestbedError> {
+        Ok(Self {
+            min_rtts_us: Vec::new(),
+            tun_dropped_packets: senders.dropped_packets()? + receivers.dropped_packets()?,
+            ce_packets: senders.ce_packets()? + receivers.ce_packets()?,
+            states: network.states(duration_ns).collect(),
+            counts: network.counts(),
+            inside_packets: network.packets(),
+            stolen: stolen_since(before),
+            load: load(),
+        })
+    }
 }
 
 impl Certificate {
@@ -234,6 +260,31 @@ fn most_bytes(link: &Bottleneck, ns: u64) -> u64 {
     }
     let bits_ns = u128::from(link.most_bps()) * u128::from(ns + 1);
     (bits_ns / 8_000_000_000) as u64 + link.burst_bytes
+}
+
+/// Ticks that the host stole from all cores so far, and all ticks so far.
+pub(super) fn machine_time() -> (f64, f64) {
+    let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let first = text.lines().next().unwrap_or_default();
+    let ticks: Vec<f64> = first
+        .split(' ')
+        .filter_map(|each| each.parse().ok())
+        .collect();
+    let stolen = ticks.get(7).copied().unwrap_or(0.0);
+    (stolen, ticks.iter().take(8).sum::<f64>().max(1.0))
+}
+
+/// Share of all cores' time that the host stole since then.
+fn stolen_since((stolen, all): (f64, f64)) -> f64 {
+    let now = machine_time();
+    (now.0 - stolen) / (now.1 - all).max(1.0)
+}
+
+/// Load average of the last minute.
+fn load() -> f64 {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let first = text.split(' ').next().unwrap_or_default();
+    first.parse().unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The two ends of a flow: real sockets and the application that drives them.
 
-use super::sys::{self, TcpInfo};
 use super::TestbedError;
 use crate::emulator::FIRST_PORT;
+use crate::sys::{self, TcpInfo};
 use ackclock_host::TCP_INFINITE_SSTHRESH;
 use ackclock_net::queue::Tally;
 use ackclock_sim::common_interval::Progress;

@@ -16,7 +16,6 @@ mod packet_file;
 mod packets;
 mod realtime;
 mod shell;
-mod sys;
 
 pub use acks::{Acks, PrivateColumn};
 pub use certificate::{Certificate, BOUND_MAX_US, BOUND_P99_US};
@@ -35,14 +34,14 @@ use ackclock_sim::{Control, ScenarioError};
 use acks::Stream;
 use algorithms::Algorithms;
 use carrier::Carrier;
-use certificate::Seen;
+use certificate::{machine_time, Seen};
 use endpoint::{Endpoint, RECEIVER, SENDER};
 use namespace::{Config, TunNamespace};
 use realtime::Loop;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 use std::time::Duration;
-use std::{fs, io, thread};
+use std::{io, thread};
 
 /// Maximum flows. Each flow needs two sockets and a port.
 const MOST_FLOWS: usize = 1_000;
@@ -144,7 +143,6 @@ pub fn run(
         drained?;
         ran.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
-    let stolen = stolen_since(machine_before);
     let Loop {
         carrier:
             Carrier {
@@ -159,17 +157,9 @@ pub fn run(
         common_interval,
         ..
     } = event_loop;
-    let states: Vec<_> = network.states(scenario.duration_ns).collect();
-    let seen = Seen {
-        min_rtts_us: endpoints.iter().map(Endpoint::min_rtt_us).collect(),
-        tun_dropped_packets: senders.dropped_packets()? + receivers.dropped_packets()?,
-        ce_packets: senders.ce_packets()? + receivers.ce_packets()?,
-        counts: network.counts(),
-        inside_packets: network.packets(),
-        states,
-        stolen,
-        load: load(),
-    };
+    let hosts = [senders, receivers];
+    let mut seen = Seen::new(&mut network, &hosts, scenario.duration_ns, machine_before)?;
+    seen.min_rtts_us = endpoints.iter().map(Endpoint::min_rtt_us).collect();
     let certificate = Certificate::new(scenario, &topology, &measured, &seen);
     let mut result = RunResult {
         samples: record.samples,
@@ -288,29 +278,4 @@ fn device_packets(path_bytes: u64, packet_bytes: u32) -> u32 {
 /// A socket buffer that never limits. The kernel counts about 2.3 kB for a packet of 1500 B.
 fn socket_bytes(path_bytes: u64) -> u64 {
     (8 * path_bytes).clamp(1 << 23, 1 << 30)
-}
-
-/// Ticks that the host stole from all cores so far, and all ticks so far.
-fn machine_time() -> (f64, f64) {
-    let text = fs::read_to_string("/proc/stat").unwrap_or_default();
-    let first = text.lines().next().unwrap_or_default();
-    let ticks: Vec<f64> = first
-        .split(' ')
-        .filter_map(|each| each.parse().ok())
-        .collect();
-    let stolen = ticks.get(7).copied().unwrap_or(0.0);
-    (stolen, ticks.iter().take(8).sum::<f64>().max(1.0))
-}
-
-/// Share of all cores' time that the host stole since then.
-fn stolen_since((stolen, all): (f64, f64)) -> f64 {
-    let now = machine_time();
-    (now.0 - stolen) / (now.1 - all).max(1.0)
-}
-
-/// Load average of the last minute.
-fn load() -> f64 {
-    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let first = text.split(' ').next().unwrap_or_default();
-    first.parse().unwrap_or(f64::NAN)
 }

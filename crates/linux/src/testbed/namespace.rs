@@ -3,14 +3,14 @@
 //! A namespace lives as long as one of its descriptors, devices or sockets. It therefore cannot
 //! outlive the process, however the process ends (docs/adr/0009).
 
-use super::{sys, TestbedError};
+use super::TestbedError;
+use crate::sys;
 use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::thread;
 
 const DEVICE: &str = "tun0";
 /// Values of the sysctl `tcp_ecn`: connections ask for ECN, or use it only if the other end asks.
@@ -45,9 +45,9 @@ pub(super) struct Config {
 impl TunNamespace {
     /// Makes a namespace with its device, and sets its sysctls.
     pub(super) fn new(config: &Config) -> Result<Self, TestbedError> {
-        in_thread(|| {
+        sys::on_thread(|| {
             let root = "the testbed needs root (CAP_SYS_ADMIN and CAP_NET_ADMIN)";
-            sys::unshare_network()
+            sys::unshare(libc::CLONE_NEWNET)
                 .map_err(TestbedError::cannot("make a network namespace", root))?;
             let namespace = fs::File::open("/proc/thread-self/ns/net")
                 .map_err(TestbedError::host("open the network namespace"))?;
@@ -82,7 +82,7 @@ impl TunNamespace {
         &self,
         work: impl FnOnce() -> Result<T, TestbedError> + Send,
     ) -> Result<T, TestbedError> {
-        in_thread(|| {
+        sys::on_thread(|| {
             self.move_in()
                 .map_err(TestbedError::host("enter the network namespace"))?;
             work()
@@ -190,19 +190,6 @@ fn set_sysctls(config: &Config) -> Result<(), TestbedError> {
         }
     }
     Ok(())
-}
-
-/// Runs `work` on a new thread. A namespace belongs to a thread, so the caller keeps its own.
-fn in_thread<T: Send>(
-    work: impl FnOnce() -> Result<T, TestbedError> + Send,
-) -> Result<T, TestbedError> {
-    thread::scope(|scope| {
-        thread::Builder::new()
-            .spawn_scoped(scope, work)
-            .map_err(TestbedError::host("start a thread"))?
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
 }
 
 #[cfg(test)]

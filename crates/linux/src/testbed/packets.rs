@@ -14,8 +14,8 @@ mod random;
 mod wire;
 
 use super::namespace::{Config, TunNamespace};
-use super::sys::{self, Tick, NS_PER_S};
 use super::TestbedError;
+use crate::sys::{self, Tick, NS_PER_S};
 use peer::Peer;
 use script::{Script, Seen};
 use std::io::Write as _;

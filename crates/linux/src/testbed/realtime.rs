@@ -12,7 +12,7 @@ use super::TestbedError;
 use crate::emulator::{EmulatedNetwork, Toward};
 use ackclock_net::schedule::{Schedule, NEVER};
 use ackclock_sim::common_interval::CommonInterval;
-use ackclock_sim::record::{QueueRow, QueueTable};
+use ackclock_sim::record::QueueTable;
 use ackclock_sim::scenario::Scenario;
 use ackclock_sim::topology::Topology;
 use ackclock_sim::Control;
@@ -32,39 +32,8 @@ pub(super) struct Loop<'a> {
     /// and the common interval.
     agenda: Schedule,
     /// Flows whose sender (0) or receiver (1) must be checked in this turn.
-    touched: [Touched; 2],
+    touched: [Vec<usize>; 2],
     turn_ns: u64,
-}
-
-/// A set of flows.
-#[derive(Debug)]
-struct Touched {
-    is_in: Vec<bool>,
-    flows: Vec<usize>,
-}
-
-impl Touched {
-    fn new(flows: usize) -> Self {
-        Self {
-            is_in: vec![false; flows],
-            flows: Vec::with_capacity(flows),
-        }
-    }
-
-    #[inline]
-    fn insert(&mut self, flow: usize) {
-        if !self.is_in[flow] {
-            self.is_in[flow] = true;
-            self.flows.push(flow);
-        }
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<usize> {
-        let flow = self.flows.pop()?;
-        self.is_in[flow] = false;
-        Some(flow)
-    }
 }
 
 impl<'a> Loop<'a> {
@@ -102,7 +71,7 @@ impl<'a> Loop<'a> {
             queues,
             common_interval,
             agenda,
-            touched: [Touched::new(flows), Touched::new(flows)],
+            touched: Default::default(),
             turn_ns: 0,
         }
     }
@@ -141,21 +110,21 @@ impl<'a> Loop<'a> {
         self.keep_agenda(now_ns)?;
         let [senders, receivers] = &mut self.touched;
         self.carrier.deliver(now_ns, |toward, flow| match toward {
-            Toward::Sender => senders.insert(flow),
-            Toward::Receiver => receivers.insert(flow),
+            Toward::Sender => senders.push(flow),
+            Toward::Receiver => receivers.push(flow),
         });
-        while let Some(flow) = receivers.pop() {
+        for flow in each_once(receivers) {
             self.endpoints[flow].receive();
         }
         let now_ns = self.carrier.now_ns();
-        while let Some(flow) = senders.pop() {
+        for flow in each_once(senders) {
             self.endpoints[flow].update(now_ns, &mut self.record)?;
         }
         let answers_drained = self.carrier.read(Toward::Sender, |_| {});
         let data_drained = self.carrier.read(Toward::Receiver, |flow| {
             if self.endpoints[flow].updated_ns < self.turn_ns {
                 // No ACK of this turn, so a timer sent it. The next turn checks the sender.
-                senders.insert(flow);
+                senders.push(flow);
             }
         });
         Ok(data_drained && answers_drained)
@@ -190,24 +159,26 @@ impl<'a> Loop<'a> {
                 self.endpoints[flow].connect()?;
             } else {
                 self.endpoints[flow].stop();
-                self.touched[0].insert(flow);
+                self.touched[0].push(flow);
             }
             self.agenda.set(element, NEVER);
         }
     }
 
     fn sample(&mut self, at_ns: u64, now_ns: u64) -> Result<(), TestbedError> {
-        let late_ns = now_ns - at_ns;
-        let latest_ns = &mut self.carrier.measured.sample_late_ns;
-        *latest_ns = late_ns.max(*latest_ns);
         for endpoint in &mut self.endpoints {
             if endpoint.connects_at_ns <= at_ns {
                 self.record.samples.push(endpoint.sample_now(at_ns)?);
             }
         }
-        for (state, number) in self.carrier.network.states(at_ns).zip(1..) {
-            self.queues.push(QueueRow::from_link(at_ns, number, &state));
-        }
+        self.carrier.sample(at_ns, now_ns, &mut self.queues);
         Ok(())
     }
+}
+
+/// Empties a list of flows.
+fn each_once(flows: &mut Vec<usize>) -> impl Iterator<Item = usize> + '_ {
+    flows.sort_unstable();
+    flows.dedup();
+    flows.drain(..)
 }

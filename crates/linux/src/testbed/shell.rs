@@ -5,19 +5,17 @@
 
 use super::algorithms::Algorithms;
 use super::carrier::Carrier;
-use super::certificate::{Certificate, Seen};
+use super::certificate::{machine_time, Certificate, Seen};
 use super::endpoint::{RECEIVER, SENDER};
 use super::namespace::{Config, TunNamespace};
 use super::packet_file::PacketFile;
-use super::{
-    check, device_packets, load, machine_time, path_bytes, socket_bytes, stolen_since, sys,
-    TestbedError,
-};
+use super::{check, device_packets, path_bytes, socket_bytes, TestbedError};
 use crate::emulator::{Conversation, EmulatedNetwork, Toward};
+use crate::sys;
 use ackclock_host::Snapshot;
 use ackclock_net::queue::Tally;
 use ackclock_net::schedule::NEVER;
-use ackclock_sim::record::{QueueRow, QueueTable, RunResult};
+use ackclock_sim::record::{QueueTable, RunResult};
 use ackclock_sim::scenario::able::{switched_off, Host as On};
 use ackclock_sim::scenario::{self, Direction, Scenario, KERNEL};
 use ackclock_sim::topology::{self, Topology};
@@ -211,18 +209,8 @@ impl Shell {
         } = carrier;
         packets.map_or(Ok(()), PacketFile::finish)?;
         self.scenario.duration_ns = duration_ns;
-        let states: Vec<_> = network.states(duration_ns).collect();
-        let seen = Seen {
-            min_rtts_us: vec![min_rtt_us],
-            tun_dropped_packets: self.hosts[0].dropped_packets()?
-                + self.hosts[1].dropped_packets()?,
-            ce_packets: self.hosts[0].ce_packets()? + self.hosts[1].ce_packets()?,
-            counts: network.counts(),
-            inside_packets: network.packets(),
-            states,
-            stolen: stolen_since(self.machine_before),
-            load: load(),
-        };
+        let mut seen = Seen::new(&mut network, &self.hosts, duration_ns, self.machine_before)?;
+        seen.min_rtts_us = vec![min_rtt_us];
         let conversations = network.conversations().into_iter();
         let conversations = conversations.map(|(toward, conversation, tally)| Conversed {
             from: match toward {
@@ -274,12 +262,7 @@ fn carry(
     while !control.cancelled.load(Relaxed) {
         let now_ns = carrier.now_ns();
         while sample_ns <= now_ns {
-            let late_ns = now_ns - sample_ns;
-            let latest_ns = &mut carrier.measured.sample_late_ns;
-            *latest_ns = late_ns.max(*latest_ns);
-            for (state, number) in carrier.network.states(sample_ns).zip(1..) {
-                queues.push(QueueRow::from_link(sample_ns, number, &state));
-            }
+            carrier.sample(sample_ns, now_ns, &mut queues);
             sample_ns += interval_ns;
         }
         carrier.deliver(now_ns, |_, _| {});

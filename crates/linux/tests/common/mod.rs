@@ -1,5 +1,5 @@
 //! Tests that need the real kernel say why they do not run, where they cannot.
-#![allow(dead_code)] // no test uses all of it
+#![allow(dead_code, reason = "no test uses all of it")]
 
 use std::fs;
 use std::io::Write as _;

@@ -1,6 +1,6 @@
 //! Two hosts, one behaviour: calls recorded on one are made again on the other.
 
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the crate uses the rest")]
 #[path = "../../src/bpf/clang.rs"]
 mod clang;
 #[path = "../common/mod.rs"]

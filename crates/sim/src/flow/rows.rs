@@ -25,14 +25,7 @@ impl Flow<'_> {
             flow: self.number,
             cwnd_packets: self.initial_cwnd(scenario),
             ssthresh_packets: TCP_INFINITE_SSTHRESH,
-            srtt_us: 0,
-            min_rtt_us: 0,
-            in_flight_packets: 0,
-            delivered_packets: 0,
-            delivered_bytes: 0,
-            lost_packets: 0,
-            retransmitted_packets: 0,
-            state: State(0),
+            ..SampleRow::default()
         };
         if let ConnectionState::Guest(guest) = &self.state {
             return self.guest_sample(scenario, &guest.state(), row);
@@ -95,10 +88,7 @@ impl Flow<'_> {
                 NEVER => 0,
                 ns => ns / 1_000,
             },
-            delivered_bytes: 0,
             common_bytes,
-            sent_packets: 0,
-            retransmitted_packets: 0,
             dropped_packets: tally.dropped_packets,
             early_dropped_packets: tally.early_dropped_packets,
             link_lost_packets: tally.lost_packets,
@@ -107,9 +97,7 @@ impl Flow<'_> {
             recoveries: self.counts.recoveries.into(),
             timeouts: self.counts.timeouts.into(),
             undos: self.counts.undos.into(),
-            min_rtt_us: 0,
-            receive_window_limited_us: 0,
-            send_buffer_limited_us: 0,
+            ..FlowRow::default()
         };
         if let ConnectionState::Guest(guest) = &self.state {
             let state = guest.state();

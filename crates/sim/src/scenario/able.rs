@@ -225,7 +225,7 @@ rows! { FLOW of Flow:
 rows! { LINK of Bottleneck:
     rate_bps, buffer, drop_every_packets, drop_packets, delay_ns, loss, duplicate_ppb, reorder, policer,
         rate_at, trace_ms, delay_at, loss_at, delay_jitter = (any) _ [Yes, Yes, Yes];
-    queue = (any) _ [Only("what tc takes, dualpi2 from Linux 7.0 on", not_of_tc), Yes, Yes];
+    queue = (any) _ [Only("a queue that tc has (dualpi2: from Linux 7.0 on)", not_of_tc), Yes, Yes];
     burst_bytes = (any) _ [Only("0B beside a rate of 0 or a trace", |_, link| when(
         is_own(link) && link.burst_bytes != 0, "a rate of 0 has none there")), Yes, Yes];
     tick_ns = (is 0) _ [No("Linux has no such qdisc"), Yes, Yes];
@@ -361,8 +361,13 @@ fn when(is_wrong: bool, why: impl Into<String>) -> Option<String> {
 
 fn not_of_linux(_: &On<'_>, flow: &Flow) -> Option<String> {
     let own = flow.algorithm.strip_prefix(KERNEL)?;
-    let has = OF_LINUX.split([' ', ',']).any(|name| name == own);
-    when(!has, format!("Linux has no {own}"))
+    when(!is_of_linux(own), format!("Linux has no {own}"))
+}
+
+/// Whether Linux has an algorithm of its own with this name.
+pub fn is_of_linux(name: &str) -> bool {
+    let (_, names) = OF_LINUX.split_once(" of ").unwrap_or_default();
+    names.split(", ").any(|each| each == name)
 }
 
 fn other_path(on: &On<'_>, flow: &Flow) -> Option<String> {

@@ -12,22 +12,25 @@ pub struct ScenarioError {
     pub fix: String,
 }
 
-pub(super) fn check(ok: bool, field: &str, value: String, fix: &str) -> Result<(), ScenarioError> {
-    if ok {
-        return Ok(());
-    }
-    Err(ScenarioError {
+pub(super) fn check(
+    ok: bool,
+    field: &str,
+    value: impl ToString,
+    fix: &str,
+) -> Result<(), ScenarioError> {
+    let refused = || ScenarioError {
         field: field.into(),
-        value,
+        value: value.to_string(),
         fix: fix.into(),
-    })
+    };
+    ok.then_some(()).ok_or_else(refused)
 }
 
 pub(crate) fn within(field: &str, value: u64, low: u64, high: u64) -> Result<(), ScenarioError> {
     check(
         (low..=high).contains(&value),
         field,
-        value.to_string(),
+        value,
         &format!("choose a value from {low} to {high}"),
     )
 }

@@ -248,12 +248,12 @@ impl StackName {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Hides {
-    /// It is honest.
+    /// The receiver is honest.
     #[default]
     Nothing,
-    /// It acknowledges what is missing.
+    /// The receiver acknowledges what is missing.
     Losses,
-    /// It does not echo ECN's marks.
+    /// The receiver does not echo ECN's marks.
     Marks,
 }
 

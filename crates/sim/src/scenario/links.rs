@@ -17,25 +17,20 @@ impl Scenario {
         let packet = u64::from(self.packet_bytes());
         let room = format!("give room for a packet, at least {packet}");
         if let Buffer::Bytes(bytes) = link.buffer {
-            check(
-                bytes >= packet,
-                &name("buffer.bytes"),
-                bytes.to_string(),
-                &room,
-            )?;
+            check(bytes >= packet, &name("buffer.bytes"), bytes, &room)?;
         }
         let burst = link.burst_bytes;
         check(
             burst == 0 || burst >= packet,
             &name("burst_bytes"),
-            burst.to_string(),
+            burst,
             &room,
         )?;
         if let Some(policer) = link.policer {
             check(
                 policer.burst_bytes >= packet,
                 &name("policer.burst_bytes"),
-                policer.burst_bytes.to_string(),
+                policer.burst_bytes,
                 &room,
             )?;
         }
@@ -45,7 +40,7 @@ impl Scenario {
             check(
                 wrong.is_none(),
                 &name(&format!("{field}[{each}].time_ns")),
-                times_ns.get(each).copied().unwrap_or_default().to_string(),
+                times_ns.get(each).copied().unwrap_or_default(),
                 "each change comes after the one before it",
             )
         };
@@ -66,7 +61,7 @@ impl Scenario {
         check(
             wrong.is_none(),
             &name("drop_packets"),
-            wrong.map_or(0, |each| numbers[each]).to_string(),
+            wrong.map_or(0, |each| numbers[each]),
             "write the numbers in order, each once",
         )?;
         check(
@@ -82,7 +77,7 @@ impl Scenario {
             check(
                 !(1..LEAST_BPS).contains(&step.rate_bps),
                 &name(&format!("rate_at[{each}].rate_bps")),
-                step.rate_bps.to_string(),
+                step.rate_bps,
                 &format!("choose a value from {LEAST_BPS}, or 0: nothing leaves"),
             )?;
         }
@@ -93,7 +88,7 @@ impl Scenario {
         check(
             !dead,
             &name("rate_at"),
-            "0bit from 0s on".into(),
+            "0bit from 0s on",
             "the link carries nothing in the whole run: give it a rate at a later time",
         )?;
         if let Some(times_ms) = &link.trace_ms {
@@ -119,7 +114,7 @@ impl Scenario {
         name: &impl Fn(&str) -> String,
         link: &Bottleneck,
     ) -> Result<(), ScenarioError> {
-        let at = |is_wrong: bool, fix: &str| check(!is_wrong, &name("at"), "sender".into(), fix);
+        let at = |is_wrong: bool, fix: &str| check(!is_wrong, &name("at"), "sender", fix);
         let usual = Bottleneck {
             rate_at: link.rate_at.clone(),
             trace_ms: link.trace_ms.clone(),
@@ -185,7 +180,7 @@ impl Scenario {
         check(
             wrong.is_none(),
             &name(&format!("trace_ms[{each}]")),
-            times_ms.get(each).copied().unwrap_or_default().to_string(),
+            times_ms.get(each).copied().unwrap_or_default(),
             "the times of a trace do not go back",
         )?;
         let last_ms = times_ms.last().copied().unwrap_or_default();
@@ -199,7 +194,7 @@ impl Scenario {
         check(
             link.rate_bps == mean_bps,
             &name("rate_bps"),
-            link.rate_bps.to_string(),
+            link.rate_bps,
             &format!("a link with a trace has its mean rate, {mean_bps}"),
         )?;
         for (field, given) in [
@@ -207,7 +202,7 @@ impl Scenario {
             ("burst_bytes", link.burst_bytes > 0),
         ] {
             let fix = "leave it out: the trace says when packets leave";
-            check(!given, &name(field), "given beside trace_ms".into(), fix)?;
+            check(!given, &name(field), "given beside trace_ms", fix)?;
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ impl Scenario {
             return check(
                 steps.is_empty(),
                 &name("read_rate_at"),
-                "given".into(),
+                "given",
                 "it changes a read_rate; write one, the rate at first",
             );
         };
@@ -39,7 +39,7 @@ impl Scenario {
                 "choose from 1kbit to 1tbit, or 0bit: it does not read",
             ),
         ] {
-            check(!is_wrong, &name("read_rate_bps"), rate_bps.to_string(), fix)?;
+            check(!is_wrong, &name("read_rate_bps"), rate_bps, fix)?;
         }
         for (each, step) in steps.iter().enumerate() {
             for (is_wrong, fix) in [

@@ -29,13 +29,13 @@ impl Scenario {
         check(
             is_udp || flow.algorithm != NONE,
             &format!("{of}.algorithm"),
-            flow.algorithm.clone(),
+            &flow.algorithm,
             "only udp has none; choose an algorithm of `ackclock list`",
         )?;
         check(
             !is_udp || flow.rate_bps.is_some(),
             &format!("{of}.rate_bps"),
-            "none".into(),
+            "none",
             "udp needs one; write rate = \"20mbit\"",
         )
     }
@@ -50,7 +50,7 @@ impl Scenario {
         check(
             stack.is_some(),
             &field("stack"),
-            name.into(),
+            name,
             "this ackclock is built without QUIC stacks; type `make quic`",
         )?;
         let is_udp = each == StackName::Udp;
@@ -58,7 +58,7 @@ impl Scenario {
         check(
             algorithms.contains(&flow.algorithm.as_str()),
             &field("algorithm"),
-            flow.algorithm.clone(),
+            &flow.algorithm,
             &match is_udp {
                 true => "udp has no congestion control; write \"none\"".into(),
                 false => format!(
@@ -71,7 +71,7 @@ impl Scenario {
         check(
             is_udp || u32::from(self.datagram_bytes()) >= LEAST_DATAGRAM_BYTES,
             "mss_bytes",
-            self.mss_bytes.to_string(),
+            self.mss_bytes,
             "QUIC needs packets of 1228 bytes and more",
         )
     }

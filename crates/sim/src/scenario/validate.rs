@@ -45,7 +45,7 @@ impl Scenario {
         check(
             !self.flows.is_empty() || !self.sessions.is_empty(),
             "flows",
-            "[]".into(),
+            "[]",
             "give at least one flow or session",
         )?;
         let elements = self.flows.len() + self.sessions.len();
@@ -53,7 +53,7 @@ impl Scenario {
         check(
             self.duration_ns <= latest_ns,
             "duration_ns",
-            self.duration_ns.to_string(),
+            self.duration_ns,
             &format!(
                 "choose at most {} hours with {elements} flows and sessions",
                 latest_ns / (3_600 * NS_PER_S)
@@ -70,7 +70,7 @@ impl Scenario {
             check(
                 rows <= MAX_SAMPLES,
                 "sample_interval_ns",
-                self.sample_interval_ns.to_string(),
+                self.sample_interval_ns,
                 &format!("{rows} samples are more than {MAX_SAMPLES}: sample less often"),
             )?;
         }
@@ -79,51 +79,32 @@ impl Scenario {
         check(
             transfers <= MAX_SAMPLES,
             "sessions",
-            self.sessions.len().to_string(),
+            self.sessions.len(),
             &format!("they may make {transfers} transfers, more than {MAX_SAMPLES}: fewer, longer gaps or a shorter run"),
         )?;
         let mut algorithms = Algorithms::new();
-        let mut configure = |of: &str, flow: &Flow| {
-            if !algorithms.contains_key(&flow.algorithm) {
-                algorithms.insert(
-                    flow.algorithm.clone(),
-                    flow.configure(of, self.hz, snapshot)?,
-                );
+        for (index, of, flow) in self.each_flow() {
+            if index >= self.flows.len() {
+                self.check_flow_on(Host::Session, &of, flow)?;
             }
-            Ok(())
-        };
-        for (index, flow) in distinct(&self.flows) {
-            let name = format!("flows[{index}]");
-            self.validate_flow(&name, flow)?;
-            configure(&name, flow)?;
+            self.validate_flow(&of, flow)?;
+            if !algorithms.contains_key(&flow.algorithm) {
+                let configured = flow.configure(&of, self.hz, snapshot)?;
+                algorithms.insert(flow.algorithm.clone(), configured);
+            }
         }
-        for (index, session) in distinct(&self.sessions) {
-            let name = format!("sessions[{index}]");
-            self.validate_session(&name, session)?;
-            configure(&format!("{name}.flow"), &session.flow)?;
-        }
-        if self.has_routes() {
-            let mut flows = self.all_flows();
-            let reverse = flows.position(|flow| flow.direction == Direction::Reverse);
-            let of = match reverse.unwrap_or(0).checked_sub(self.flows.len()) {
-                None => format!("flows[{}]", reverse.unwrap_or(0)),
-                Some(session) => format!("sessions[{session}].flow"),
-            };
+        let has_routes = self.has_routes();
+        for (_, of, flow) in self.each_flow() {
             check(
-                reverse.is_none(),
+                !has_routes || flow.direction != Direction::Reverse,
                 &format!("{of}.direction"),
-                "reverse".into(),
+                "reverse",
                 "where links or routes are given, write route and back instead",
             )?;
         }
         let topology = Topology::new(self);
-        for (index, flow) in distinct(&self.flows) {
-            self.validate_window(&format!("flow {}", index + 1), flow, &topology, index)?;
-        }
-        for (index, session) in distinct(&self.sessions) {
-            let name = format!("session {}", index + 1);
-            let index = self.flows.len() + index;
-            self.validate_window(&name, &session.flow, &topology, index)?;
+        for (index, _, flow) in self.each_flow() {
+            self.validate_window(flow, &topology, index)?;
         }
         Ok(algorithms)
     }
@@ -135,12 +116,7 @@ impl Scenario {
     /// The first field that cannot be simulated.
     pub fn validate_to_simulate(&self, snapshot: &Snapshot) -> Result<Algorithms, ScenarioError> {
         let algorithms = self.validate(snapshot)?;
-        let flows = distinct(&self.flows);
-        let flows = flows.map(|(index, flow)| (format!("flows[{index}]"), flow));
-        let sessions = distinct(&self.sessions);
-        let sessions =
-            sessions.map(|(index, session)| (format!("sessions[{index}].flow"), &session.flow));
-        for (name, flow) in flows.chain(sessions) {
+        for (_, name, flow) in self.each_flow() {
             self.validate_stack(&name, flow)?;
             let field = format!("{name}.algorithm");
             let algorithm = algorithms[&flow.algorithm].algorithm();
@@ -148,13 +124,13 @@ impl Scenario {
             check(
                 is_new || !(algorithm.needs_ecn() || algorithm.needs_accurate_ecn()),
                 &field,
-                flow.algorithm.clone(),
+                &flow.algorithm,
                 "it needs ECN, which is modelled as in today's Linux; choose profile linux-6",
             )?;
             check(
                 is_new || !algorithm.has_cong_control(),
                 &field,
-                flow.algorithm.clone(),
+                &flow.algorithm,
                 "it has cong_control, which Linux has had since 4.9; choose profile linux-6, or \
                  give it cong_avoid instead",
             )?;
@@ -172,10 +148,15 @@ impl Scenario {
         self.duration_ns / each_ns.max(1)
     }
 
-    fn validate_session(&self, name: &str, session: &Session) -> Result<(), ScenarioError> {
-        let of = format!("{name}.flow");
-        self.check_flow_on(Host::Session, &of, &session.flow)?;
-        self.validate_flow(&of, &session.flow)
+    /// The flows that differ from the one before: the index among all, the name, and the flow.
+    fn each_flow(&self) -> impl Iterator<Item = (usize, String, &Flow)> {
+        let flows = distinct(&self.flows);
+        let flows = flows.map(|(index, flow)| (index, format!("flows[{index}]"), flow));
+        let sessions = distinct(&self.sessions).map(move |(index, session)| {
+            let name = format!("sessions[{index}].flow");
+            (self.flows.len() + index, name, &session.flow)
+        });
+        flows.chain(sessions)
     }
 
     fn validate_flow(&self, of: &str, flow: &Flow) -> Result<(), ScenarioError> {
@@ -198,7 +179,7 @@ impl Scenario {
             check(
                 stop_ns >= first,
                 &name("stop_ns"),
-                stop_ns.to_string(),
+                stop_ns,
                 &format!("stop after the flow has started: at least {first}"),
             )?;
         }
@@ -206,7 +187,7 @@ impl Scenario {
         check(
             mss <= self.mss_bytes.into(),
             &name("mss_bytes"),
-            mss.to_string(),
+            mss,
             &format!("choose at most the scenario's mss, {}", self.mss_bytes),
         )?;
         let (window, buffer) = (flow.receive_window_bytes, flow.send_buffer_bytes);
@@ -222,7 +203,7 @@ impl Scenario {
             check(
                 limit.is_none_or(|bytes| bytes >= least),
                 &name(field),
-                limit.unwrap_or_default().to_string(),
+                limit.unwrap_or_default(),
                 &format!("give room for {room}, at least {least}"),
             )?;
         }
@@ -244,14 +225,14 @@ impl Scenario {
             check(
                 tuned.is_none() || !is_wrong,
                 &name("receive_buffer_bytes"),
-                tuned.unwrap_or_default().to_string(),
+                tuned.unwrap_or_default(),
                 fix,
             )?;
         }
         check(
             flow.timestamps || self.header_bytes >= 52,
             &name("timestamps"),
-            "false".into(),
+            "false",
             "header_bytes counts them; give 52 or more there, or leave it out",
         )
     }
@@ -259,11 +240,14 @@ impl Scenario {
     /// Refuses a window that is too large for sequence numbers of 32 bits, which would wrap.
     fn validate_window(
         &self,
-        of: &str,
         flow: &Flow,
         topology: &Topology,
         index: usize,
     ) -> Result<(), ScenarioError> {
+        let of = match index.checked_sub(self.flows.len()) {
+            None => format!("flow {}", index + 1),
+            Some(session) => format!("session {}", session + 1),
+        };
         let flows = (self.flows.len() + self.sessions.len()).max(1) as u128;
         let slowest = topology.slowest(index);
         let link = &topology.links[slowest];

@@ -1,5 +1,5 @@
 //! Scenarios for the tests, in the units people use.
-#![allow(dead_code, missing_docs)]
+#![allow(dead_code, reason = "each test file uses its part")]
 
 pub mod drawn;
 pub mod script;

@@ -1,6 +1,5 @@
 //! Packet scripts (docs/packet-scripts.md) in the simulator. `crates/linux` runs the same scripts
 //! on the real kernel.
-#![allow(missing_docs)]
 
 mod script;
 

@@ -3,7 +3,8 @@
 
 use super::script::{Echo, Field, Input, Output, Range, Role, Script, Seen};
 use super::wire::{Header, Packet, ACK, CWR, ECE, FIN, PSH, RST, SYN};
-use super::{sys, Run, FIRST_PORT, KERNEL, PEER, STAGGER_NS};
+use super::{Run, FIRST_PORT, KERNEL, PEER, STAGGER_NS};
+use crate::sys;
 use ackclock_net::queue::Ecn;
 use ackclock_sim::tcp::Marks;
 use std::io;

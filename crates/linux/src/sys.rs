@@ -1,17 +1,18 @@
-//! The system calls of the testbed, each with its one `unsafe` line.
+//! System calls, each with its one `unsafe` line.
 
-use std::io;
 use std::mem::{size_of, zeroed, MaybeUninit};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
+use std::{io, thread};
 
 /// `struct virtio_net_hdr`.
 #[cfg(test)]
-pub(super) const VNET_HEADER_BYTES: usize = 10;
-pub(super) const NS_PER_S: u64 = 1_000_000_000;
+pub(crate) const VNET_HEADER_BYTES: usize = 10;
+pub(crate) const NS_PER_S: u64 = 1_000_000_000;
 
-fn check(returned: i32) -> io::Result<i32> {
+/// The error of a system call that returns less than 0.
+pub(crate) fn check(returned: i32) -> io::Result<i32> {
     if returned < 0 {
         return Err(io::Error::last_os_error());
     }
@@ -22,24 +23,37 @@ fn check_size(returned: isize) -> io::Result<usize> {
     usize::try_from(returned).map_err(|_| io::Error::last_os_error())
 }
 
-fn owned(returned: i32) -> io::Result<OwnedFd> {
+/// The descriptor that a system call has made.
+pub(crate) fn owned(returned: i32) -> io::Result<OwnedFd> {
     // SAFETY: the system call made this descriptor, and nobody else has it.
     check(returned).map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 /// Whether a later attempt may succeed.
-pub(super) fn is_not_yet(error: &io::Error) -> bool {
+pub(crate) fn is_not_yet(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock || error.kind() == io::ErrorKind::Interrupted
 }
 
-/// Moves the calling thread into a new network namespace.
-pub(super) fn unshare_network() -> io::Result<()> {
+/// Moves the calling thread into new namespaces of these kinds.
+pub(crate) fn unshare(kinds: i32) -> io::Result<()> {
     // SAFETY: no memory is involved.
-    check(unsafe { libc::unshare(libc::CLONE_NEWNET) }).map(drop)
+    check(unsafe { libc::unshare(kinds) }).map(drop)
+}
+
+/// Does `work` on a thread of its own: a namespace belongs to a thread, so the caller keeps its own.
+pub(crate) fn on_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    let done = thread::scope(|scope| scope.spawn(work).join());
+    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// The number of the user of this process; 0: root.
+pub(crate) fn user() -> u32 {
+    // SAFETY: it always succeeds.
+    unsafe { libc::geteuid() }
 }
 
 /// Moves the calling thread into the network namespace `namespace`.
-pub(super) fn enter_network(namespace: BorrowedFd) -> io::Result<()> {
+pub(crate) fn enter_network(namespace: BorrowedFd) -> io::Result<()> {
     // SAFETY: no memory is involved.
     check(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
 }
@@ -61,7 +75,7 @@ fn ioctl(fd: RawFd, number: u64, request: &mut libc::ifreq) -> io::Result<()> {
 
 /// Opens a TUN device in the calling thread's namespace. The device ends with its descriptor.
 /// `offload`: a packet has a [`VNET_HEADER_BYTES`] header before it, and may be a whole burst.
-pub(super) fn open_tun(name: &str, offload: bool) -> io::Result<OwnedFd> {
+pub(crate) fn open_tun(name: &str, offload: bool) -> io::Result<OwnedFd> {
     let flags = libc::O_RDWR | libc::O_NONBLOCK | libc::O_CLOEXEC;
     // SAFETY: the path is a C string.
     let tun = owned(unsafe { libc::open(c"/dev/net/tun".as_ptr(), flags) })?;
@@ -78,7 +92,7 @@ pub(super) fn open_tun(name: &str, offload: bool) -> io::Result<OwnedFd> {
 }
 
 /// Sets the address (in a /24), MTU and queue of an interface, and brings the interface up.
-pub(super) fn configure_interface(
+pub(crate) fn configure_interface(
     name: &str,
     address: Ipv4Addr,
     mtu_bytes: u32,
@@ -111,7 +125,7 @@ pub(super) fn configure_interface(
 }
 
 /// Brings an interface up.
-pub(super) fn bring_up(name: &str) -> io::Result<()> {
+pub(crate) fn bring_up(name: &str) -> io::Result<()> {
     let mut request = interface_request(name);
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
     ioctl(
@@ -129,7 +143,7 @@ fn socket(kind: i32) -> io::Result<OwnedFd> {
 
 /// Makes a non-blocking TCP socket. It ends at once with its last descriptor, so no orphan socket
 /// keeps the namespace alive.
-pub(super) fn tcp_socket() -> io::Result<OwnedFd> {
+pub(crate) fn tcp_socket() -> io::Result<OwnedFd> {
     let socket = socket(libc::SOCK_STREAM)?;
     let linger = libc::linger {
         l_onoff: 1,
@@ -140,7 +154,7 @@ pub(super) fn tcp_socket() -> io::Result<OwnedFd> {
 }
 
 /// Sets a socket option. `value` has the type that the option's manual page names.
-pub(super) fn set_option<T>(
+pub(crate) fn set_option<T>(
     socket: &OwnedFd,
     level: i32,
     option: i32,
@@ -153,7 +167,7 @@ pub(super) fn set_option<T>(
 }
 
 /// Chooses a socket's congestion control.
-pub(super) fn set_congestion_control(socket: &OwnedFd, name: &str) -> io::Result<()> {
+pub(crate) fn set_congestion_control(socket: &OwnedFd, name: &str) -> io::Result<()> {
     let (fd, text) = (socket.as_raw_fd(), name.as_ptr().cast());
     let (level, option) = (libc::IPPROTO_TCP, libc::TCP_CONGESTION);
     // SAFETY: the name has that many bytes.
@@ -170,7 +184,7 @@ fn socket_address(address: Ipv4Addr, port: u16) -> libc::sockaddr_in {
 }
 
 /// Listens for one connection.
-pub(super) fn listen(socket: &OwnedFd, address: Ipv4Addr, port: u16) -> io::Result<()> {
+pub(crate) fn listen(socket: &OwnedFd, address: Ipv4Addr, port: u16) -> io::Result<()> {
     let (address, len) = (
         socket_address(address, port),
         size_of::<libc::sockaddr_in>(),
@@ -183,7 +197,7 @@ pub(super) fn listen(socket: &OwnedFd, address: Ipv4Addr, port: u16) -> io::Resu
 }
 
 /// Sends the SYN.
-pub(super) fn connect(socket: &OwnedFd, address: Ipv4Addr, port: u16) -> io::Result<()> {
+pub(crate) fn connect(socket: &OwnedFd, address: Ipv4Addr, port: u16) -> io::Result<()> {
     let (address, len) = (
         socket_address(address, port),
         size_of::<libc::sockaddr_in>(),
@@ -196,7 +210,7 @@ pub(super) fn connect(socket: &OwnedFd, address: Ipv4Addr, port: u16) -> io::Res
     }
 }
 
-pub(super) fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
+pub(crate) fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
     let (fd, flags) = (
         listener.as_raw_fd(),
         libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC,
@@ -206,7 +220,7 @@ pub(super) fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
 }
 
 /// Writes without waiting. With `more` the last segment may wait for the data that follows.
-pub(super) fn send(socket: &OwnedFd, bytes: &[u8], more: bool) -> io::Result<usize> {
+pub(crate) fn send(socket: &OwnedFd, bytes: &[u8], more: bool) -> io::Result<usize> {
     let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL | if more { libc::MSG_MORE } else { 0 };
     // SAFETY: the slice is readable.
     check_size(unsafe {
@@ -220,97 +234,92 @@ pub(super) fn send(socket: &OwnedFd, bytes: &[u8], more: bool) -> io::Result<usi
 }
 
 /// Shuts down writing: the socket sends its FIN after the last byte.
-pub(super) fn shut_down_writing(socket: &OwnedFd) -> io::Result<()> {
+pub(crate) fn shut_down_writing(socket: &OwnedFd) -> io::Result<()> {
     // SAFETY: no memory is involved.
     check(unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_WR) }).map(drop)
 }
 
 /// Discards received data, up to 1 GiB, without a copy. Returns the number of bytes.
-pub(super) fn discard(socket: &OwnedFd) -> io::Result<usize> {
+pub(crate) fn discard(socket: &OwnedFd) -> io::Result<usize> {
     let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
     // SAFETY: with MSG_TRUNC the kernel writes nothing (tcp(7)).
     check_size(unsafe { libc::recv(socket.as_raw_fd(), std::ptr::null_mut(), 1 << 30, flags) })
 }
 
+/// Reads a socket option. Any bytes are a `T`.
+fn get_option<T: Default>(socket: &OwnedFd, level: i32, option: i32) -> io::Result<T> {
+    let (mut value, mut len) = (T::default(), size_of::<T>() as u32);
+    let pointer = std::ptr::from_mut(&mut value).cast();
+    // SAFETY: `value` has `len` bytes.
+    check(unsafe { libc::getsockopt(socket.as_raw_fd(), level, option, pointer, &mut len) })?;
+    Ok(value)
+}
+
 /// The pending error of a connection, if there is one.
-pub(super) fn socket_error(socket: &OwnedFd) -> Option<io::Error> {
-    let (mut error, mut len) = (0_i32, size_of::<i32>() as u32);
-    let pointer = std::ptr::from_mut(&mut error).cast();
-    let (level, option) = (libc::SOL_SOCKET, libc::SO_ERROR);
-    // SAFETY: `error` has `len` bytes.
-    unsafe { libc::getsockopt(socket.as_raw_fd(), level, option, pointer, &mut len) };
+pub(crate) fn socket_error(socket: &OwnedFd) -> Option<io::Error> {
+    let error = get_option(socket, libc::SOL_SOCKET, libc::SO_ERROR).unwrap_or(0);
     (error != 0).then(|| io::Error::from_raw_os_error(error))
 }
 
 /// The cookie of a socket: a number that is unique until the next boot.
-pub(super) fn cookie(socket: &OwnedFd) -> io::Result<u64> {
-    let (mut cookie, mut len) = (0_u64, size_of::<u64>() as u32);
-    let pointer = std::ptr::from_mut(&mut cookie).cast();
-    let (level, option) = (libc::SOL_SOCKET, libc::SO_COOKIE);
-    // SAFETY: `cookie` has `len` bytes.
-    check(unsafe { libc::getsockopt(socket.as_raw_fd(), level, option, pointer, &mut len) })?;
-    Ok(cookie)
+pub(crate) fn cookie(socket: &OwnedFd) -> io::Result<u64> {
+    get_option(socket, libc::SOL_SOCKET, libc::SO_COOKIE)
 }
 
 /// `struct tcp_info` of linux/tcp.h, up to the last member used here. Units: packets, µs, bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct TcpInfo {
-    pub(super) state: u8,
-    pub(super) ca_state: u8,
-    pub(super) retransmits: u8,
+pub(crate) struct TcpInfo {
+    pub(crate) state: u8,
+    pub(crate) ca_state: u8,
+    pub(crate) retransmits: u8,
     probes_backoff_options_wscale_flags: [u8; 5],
     rto_ato_mss: [u32; 4],
-    pub(super) unacked: u32,
-    pub(super) sacked: u32,
-    pub(super) lost: u32,
-    pub(super) retrans: u32,
+    pub(crate) unacked: u32,
+    pub(crate) sacked: u32,
+    pub(crate) lost: u32,
+    pub(crate) retrans: u32,
     fackets_times_pmtu_rcv_ssthresh: [u32; 7],
-    pub(super) rtt_us: u32,
+    pub(crate) rtt_us: u32,
     rttvar: u32,
-    pub(super) snd_ssthresh: u32,
-    pub(super) snd_cwnd: u32,
+    pub(crate) snd_ssthresh: u32,
+    pub(crate) snd_cwnd: u32,
     advmss_reordering_rcv: [u32; 4],
-    pub(super) total_retrans: u32,
+    pub(crate) total_retrans: u32,
     pacing_rates: [u64; 2],
-    pub(super) bytes_acked: u64,
+    pub(crate) bytes_acked: u64,
     bytes_received: u64,
     segs: [u32; 2],
-    pub(super) notsent_bytes: u32,
-    pub(super) min_rtt_us: u32,
+    pub(crate) notsent_bytes: u32,
+    pub(crate) min_rtt_us: u32,
     data_segs_in: u32,
-    pub(super) data_segs_out: u32,
+    pub(crate) data_segs_out: u32,
     delivery_rate_busy_time: [u64; 2],
-    pub(super) rwnd_limited_us: u64,
-    pub(super) sndbuf_limited_us: u64,
-    pub(super) delivered: u32,
+    pub(crate) rwnd_limited_us: u64,
+    pub(crate) sndbuf_limited_us: u64,
+    pub(crate) delivered: u32,
     delivered_ce: u32,
 }
 
 /// Reads the state of a connection.
-pub(super) fn tcp_info(socket: &OwnedFd) -> io::Result<TcpInfo> {
-    let (mut info, mut len) = (TcpInfo::default(), size_of::<TcpInfo>() as u32);
-    let pointer = std::ptr::from_mut(&mut info).cast();
-    let (level, option) = (libc::IPPROTO_TCP, libc::TCP_INFO);
-    // SAFETY: `info` has `len` bytes, and any bytes are a TcpInfo.
-    check(unsafe { libc::getsockopt(socket.as_raw_fd(), level, option, pointer, &mut len) })?;
-    Ok(info)
+pub(crate) fn tcp_info(socket: &OwnedFd) -> io::Result<TcpInfo> {
+    get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO)
 }
 
 /// Reads a packet.
-pub(super) fn read(fd: &OwnedFd, bytes: &mut [u8]) -> io::Result<usize> {
+pub(crate) fn read(fd: &OwnedFd, bytes: &mut [u8]) -> io::Result<usize> {
     // SAFETY: the slice is writable.
     check_size(unsafe { libc::read(fd.as_raw_fd(), bytes.as_mut_ptr().cast(), bytes.len()) })
 }
 
 /// Writes a packet.
-pub(super) fn write(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
+pub(crate) fn write(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
     // SAFETY: the slice is readable.
     check_size(unsafe { libc::write(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) })
 }
 
 /// Waits until one of the files is readable, at most for the given time.
-pub(super) fn wait_readable(fds: [&OwnedFd; 2], longest_ns: u64) {
+pub(crate) fn wait_readable(fds: [&OwnedFd; 2], longest_ns: u64) {
     let mut polled = fds.map(|fd| libc::pollfd {
         fd: fd.as_raw_fd(),
         events: libc::POLLIN,
@@ -323,7 +332,7 @@ pub(super) fn wait_readable(fds: [&OwnedFd; 2], longest_ns: u64) {
 
 /// Whether a reader that sleeps on this socket would be woken; SO_RCVLOWAT decides.
 #[cfg(test)]
-pub(super) fn is_readable(socket: &OwnedFd) -> bool {
+pub(crate) fn is_readable(socket: &OwnedFd) -> bool {
     let mut polled = libc::pollfd {
         fd: socket.as_raw_fd(),
         events: libc::POLLIN,
@@ -336,7 +345,7 @@ pub(super) fn is_readable(socket: &OwnedFd) -> bool {
 /// Keeps the calling thread on its present CPU. Timers that it causes to be armed fire there.
 /// Returns the number of the CPU.
 #[cfg(test)]
-pub(super) fn stay_on_this_cpu() -> io::Result<i32> {
+pub(crate) fn stay_on_this_cpu() -> io::Result<i32> {
     // SAFETY: zero is an empty set, and the set is what the call reads; 0 is this thread.
     unsafe {
         let cpu = check(libc::sched_getcpu())?;
@@ -354,7 +363,7 @@ pub(super) fn stay_on_this_cpu() -> io::Result<i32> {
 /// A tick of the kernel's timers.
 #[cfg(test)]
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tick {
+pub(crate) struct Tick {
     /// Its number: `jiffies`.
     pub number: u64,
     /// Its monotonic time, ns. Ticks are at multiples of their length (Linux 6.4 on).
@@ -365,7 +374,7 @@ pub(super) struct Tick {
 
 /// The kernel's last tick. `/proc/timer_list` tells its number, to root.
 #[cfg(test)]
-pub(super) fn last_tick() -> io::Result<Tick> {
+pub(crate) fn last_tick() -> io::Result<Tick> {
     let mut length = timespec(0);
     // SAFETY: the call fills `length`.
     check(unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &mut length) })?;
@@ -395,7 +404,7 @@ pub(super) fn last_tick() -> io::Result<Tick> {
 
 /// The monotonic time, nanoseconds.
 #[inline]
-pub(super) fn now_ns() -> u64 {
+pub(crate) fn now_ns() -> u64 {
     let mut now = MaybeUninit::<libc::timespec>::uninit();
     // SAFETY: the call fills `now`; this clock always exists.
     let now = unsafe {
@@ -406,7 +415,7 @@ pub(super) fn now_ns() -> u64 {
 }
 
 /// Sleeps until this monotonic time.
-pub(super) fn sleep_until(at_ns: u64) {
+pub(crate) fn sleep_until(at_ns: u64) {
     let at = timespec(at_ns);
     let (clock, absolute) = (libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME);
     // SAFETY: no remainder is asked for. Whatever ends it, the caller looks again.
@@ -421,7 +430,7 @@ fn timespec(ns: u64) -> libc::timespec {
 }
 
 /// Gives the calling thread real-time priority (SCHED_FIFO).
-pub(super) fn become_realtime(priority: i32) -> io::Result<()> {
+pub(crate) fn become_realtime(priority: i32) -> io::Result<()> {
     let parameters = libc::sched_param {
         sched_priority: priority,
     };
@@ -431,14 +440,14 @@ pub(super) fn become_realtime(priority: i32) -> io::Result<()> {
 
 /// Gives the calling thread the lowest priority (SCHED_IDLE): it runs if nothing else does.
 #[cfg(test)]
-pub(super) fn become_idle() -> io::Result<()> {
+pub(crate) fn become_idle() -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: `parameters` is what the call reads; 0 is the calling thread.
     check(unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &parameters) }).map(drop)
 }
 
 /// CPU time of the calling thread.
-pub(super) fn thread_cpu_time() -> Duration {
+pub(crate) fn thread_cpu_time() -> Duration {
     // SAFETY: zero is a value of this plain struct, which the call then fills.
     let usage = unsafe {
         let mut usage: libc::rusage = zeroed();
