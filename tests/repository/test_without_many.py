@@ -43,7 +43,7 @@ def test_the_simulator_does_without_many_flows():
         assert text.count(part) == 1, part
         text = text.replace(part, "")
     engine.write_text(text)
-    # The dependencies are built already. Of another version, the crates do not take the place of ours.
+    # The dependencies are built already. Crates of another version do not take the place of ours.
     workspace = copy / "Cargo.toml"
     workspace.write_text(workspace.read_text().replace('"0.1.0"', '"0.1.0-without-many"'))
     environment = os.environ | {
