@@ -107,7 +107,7 @@ def test_a_circle_is_found(tmp_path):
     assert Crate(tmp_path).circles() == [{"a.rs": ["b/mod.rs"], "b/mod.rs": ["a.rs"]}]
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.short_way)
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_what_a_mutant_drops_stands_once_in_its_file(mutant):
     assert (ROOT / mutant.path).read_text(encoding="utf-8").count(mutant.old) == 1
 

@@ -106,7 +106,7 @@ fn measured(setup: &Setup, comes: bool) -> BTreeMap<&'static str, Option<Number>
         };
         let again = if time_s <= 20 { 30 } else { 48 };
         [
-            [time_s * S, 1, 9, 0, 600 * time_s, 6 * MSS * frames, again],
+            [time_s * S, 1, 9, 0, 520 * time_s, 6 * MSS * frames, again],
             [time_s * S, 2, 9, 0, newcomer, 0, 0],
         ]
     };
@@ -167,14 +167,14 @@ fn every_number_of_a_run() {
     let mbps = 8e-6 * MSS as f64;
     let expected = [
         ("utilisation", Is(30.0 / 45.0)),
-        ("mine_mbps", Is(600.0 * mbps)),
+        ("mine_mbps", Is(520.0 * mbps)),
         ("others_mbps", Is(newcomer * mbps)),
-        ("mine_share", Is(600.0 / 500.0)),
+        ("mine_share", Is(520.0 / 500.0)),
         (
             "jain",
-            Is((600.0 + newcomer).powi(2) / (2.0 * (360_000.0 + newcomer.powi(2)))),
+            Is((520.0 + newcomer).powi(2) / (2.0 * (270_400.0 + newcomer.powi(2)))),
         ),
-        ("slowest_over_fastest", Is(newcomer / 600.0)),
+        ("slowest_over_fastest", Is(newcomer / 520.0)),
         // From 20 s on it has 80 % of its share: 8 s after its start, and a window of 10 s.
         ("convergence_s", Is(18.0)),
         ("delay_mean_ms", Is(15.0)),
@@ -198,6 +198,7 @@ fn every_number_of_a_run() {
         ("completed_percent", Is(200.0 / 3.0)),
         ("completion_p99_ms", AtLeast(6_000.0)),
         // The first of the steps of 0.8 s in which it carries 1000 packets a second.
+        // With 920 of 1000 packets a second.
         ("full_s", Is(20.8)),
         // 20 frames of 1 s, and one each of 2 s to 10 s.
         ("frame_median_ms", Is(1_000.0)),

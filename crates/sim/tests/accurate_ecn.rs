@@ -18,8 +18,11 @@ const CLEAN: Ecn = Ecn::Ect0;
 
 /// A receiver with accurate ECN whose first quick ACKs are over: it acknowledges every other segment.
 /// The next segment is 41.
-fn receiver() -> Receiver {
-    let switches = Switches::usual(Profile::Linux6);
+fn receiver(segments_per_ack: u32) -> Receiver {
+    let switches = Switches {
+        segments_per_ack,
+        ..Switches::usual(Profile::Linux6)
+    };
     let kernel = Kernel::for_profile(Profile::Linux6);
     let mut receiver = Receiver::new(&kernel, &switches, kernel.clock(1000, 0), RTT);
     receiver.use_accurate_ecn();
@@ -44,7 +47,7 @@ fn arrives(receiver: &mut Receiver, index: u64, segment: u64, field: Ecn) -> Opt
 /// marks that no ACK has told. Otherwise every other segment makes one.
 #[test]
 fn the_receiver_counts_marks_in_any_order() {
-    let mut receiver = receiver();
+    let mut receiver = receiver(2);
     let packets = [
         (41, CLEAN, None),
         (42, CLEAN, Some((43, 0))),
@@ -71,6 +74,18 @@ fn the_receiver_counts_marks_in_any_order() {
     for (index, (segment, field, ack)) in (41..).zip(packets) {
         let answer = arrives(&mut receiver, index, segment, field);
         assert_eq!(answer, ack, "{segment} {field:?}");
+    }
+}
+
+/// Two marks that no ACK has told make one leave at once, however many segments it may wait for.
+#[test]
+fn two_marks_do_not_wait() {
+    let mut receiver = receiver(8);
+    let first = (41..).find_map(|segment| arrives(&mut receiver, segment, segment, MARKED));
+    let (next, told) = first.unwrap();
+    for (segment, ack) in (next..).zip([None, Some(told + 2), None, Some(told + 4)]) {
+        let answer = arrives(&mut receiver, segment, segment, MARKED);
+        assert_eq!(answer.map(|(_, ce_packets)| ce_packets), ack, "{segment}");
     }
 }
 

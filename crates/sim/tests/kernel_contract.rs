@@ -117,10 +117,15 @@ fn a_probe_is_told_from_an_original() {
     assert!(now.probes_app_limited, "the application wrote 4 segments");
 }
 
-/// `tcp_enter_cwr` in `cong_avoid` (`tcp_cdg_backoff`) begins a reduction; PRR takes the window down.
+/// `tcp_enter_cwr` in `cong_avoid` (`tcp_cdg_backoff`) begins a reduction, also on an ACK with a SACK; PRR
+/// takes the window down.
 #[test]
 fn a_hook_may_begin_a_reduction() {
-    for profile in [Profile::Linux6, Profile::Linux2_6_25] {
+    for (profile, has_sack) in [
+        (Profile::Linux6, false),
+        (Profile::Linux6, true),
+        (Profile::Linux2_6_25, false),
+    ] {
         let early = Algorithm::configure(&format!("{FILE}@early")).unwrap();
         let mut script = Script::with(profile, &early, UNLIMITED);
         let mut acked = 0;
@@ -129,14 +134,15 @@ fn a_hook_may_begin_a_reduction() {
             script.ack(10, acked, &[]);
         }
         let ssthresh = script.ssthresh();
-        script.ack(1, acked + 1, &[]);
+        let sacked = [(acked + 2, acked + 3)];
+        script.ack(1, acked + 1, if has_sack { &sacked } else { &[] });
         assert_eq!(
             script.sender.tp().inet_conn.icsk_ca_state,
             CaState::Cwr as u8
         );
         assert!(script.ssthresh() == 7 && ssthresh > 7);
         let sent = script.nxt;
-        for more in 2..16 {
+        for more in 2 + u64::from(has_sack)..16 + u64::from(has_sack) {
             script.ack(1, acked + more, &[]);
         }
         assert_eq!(script.cwnd(), 7, "{profile:?}");

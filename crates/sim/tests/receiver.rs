@@ -290,6 +290,22 @@ fn a_segment_from_before_the_last_one_in_order_is_discarded() {
     assert_eq!(script.receiver.duplicates(), 1);
 }
 
+/// `tcp_sequence`: a segment below the last ACK tells no timestamp, so those on their way are not late.
+#[test]
+fn an_old_segment_tells_no_timestamp() {
+    let mut script = Script::new();
+    let (now_ns, next) = (script.now_ns, script.receiver.delivered());
+    let again = (script.receiver).handle_segment(now_ns, next - 10, now_ns, false, false);
+    assert_eq!(
+        (again.unwrap().ack, script.receiver.duplicates()),
+        (next, 1)
+    );
+    let sent_ns = now_ns - 10 * MS;
+    let ack = (script.receiver).handle_segment(now_ns + MS, next, sent_ns, false, true);
+    let ack = ack.unwrap();
+    assert_eq!((ack.ack, ack.echo_ns), (next + 1, sent_ns));
+}
+
 /// RFC 2018, section 4: the block of the latest segment first, then those reported before it.
 #[test]
 fn the_most_recent_block_comes_first() {

@@ -4,6 +4,7 @@ use crate::common;
 
 use ackclock_sim::record::EventKind;
 use ackclock_sim::scenario::{Flow, Profile, Session, Sizes};
+use ackclock_sim::{capture::Capture, run_with, Options, Prepared};
 use ackclock_sim::{run, Control, RunError};
 use common::{dumbbell, flow, simulate, MS, S};
 use std::sync::atomic::Ordering;
@@ -118,4 +119,35 @@ fn a_finite_flow_completes() {
     // Handshake, then windows of 10, 20, 40, 80: five round trips.
     assert_eq!(result.flows.completed_us[0] / 10_000, 50);
     assert_eq!(result.events.kind.last(), Some(&EventKind::Completed));
+}
+
+/// A capture has a FIN with the last data, and in no other packet.
+#[test]
+fn the_last_packet_of_a_capture_has_a_fin() {
+    const ENHANCED_PACKET: u32 = 6;
+    // Behind the head of a block, Ethernet and IP; and the TCP flags.
+    const FLAGS: usize = 28 + 14 + 20 + 13;
+    let mut scenario = dumbbell(Profile::Linux6, 10_000_000, 50, vec![flow("reno", 20 * MS)]);
+    scenario.flows[0].size_bytes = Some(20 * 1448 - 100);
+    let prepared = Prepared::new(scenario.clone(), &Default::default()).unwrap();
+    let mut file = Vec::new();
+    let options = Options {
+        capture: Some(Capture::new(&mut file, &scenario, None, 100)),
+        ..Options::default()
+    };
+    run_with(&prepared, &Control::default(), options).unwrap();
+    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
+    let (mut at, mut flags) = (0, Vec::new());
+    while at < file.len() {
+        if word(at) == ENHANCED_PACKET {
+            flags.push(file[at + FLAGS]);
+        }
+        at += word(at + 4) as usize;
+    }
+    let with_fin = flags.iter().filter(|flags| **flags & 1 != 0);
+    assert_eq!(
+        with_fin.count(),
+        2,
+        "one packet, at its sender and its receiver"
+    );
 }

@@ -285,6 +285,22 @@ mod tests {
         assert_eq!(order(&mut script, 2), [3, 2]);
     }
 
+    /// A flow that sends one packet after another goes first once; then it waits for those before it.
+    #[test]
+    fn an_emptied_new_flow_gives_way() {
+        let mut script = fq_codel(1000);
+        for _ in 0..10 {
+            for flow in 1..=3 {
+                script.arrive(flow, 1500, Ecn::NotEct);
+            }
+        }
+        assert_eq!(order(&mut script, 3), [1, 2, 3]);
+        script.arrive(4, 40, Ecn::NotEct);
+        assert_eq!(order(&mut script, 2), [4, 1]);
+        script.arrive(4, 40, Ecn::NotEct);
+        assert_eq!(order(&mut script, 4), [2, 3, 4, 1]);
+    }
+
     /// Each flow has its own CoDel. 500 packets of flow 1 arrive at once, and one of flow 2 each
     /// 10 ms, which is sent in the same ms (the first 1 ms later). So flow 2 takes a tenth of the
     /// link and waits for nothing, and all drops are flow 1's, at the times of `codel.rs`: 105, 205,

@@ -336,6 +336,22 @@ mod tests {
         assert_eq!(rtt.estimator.rto_us(), 300_000);
     }
 
+    /// Karn: the timestamps of one millisecond say 1 ms (`tcp_rtt_tsopt_us`).
+    #[test]
+    fn a_timestamp_measures_a_millisecond_at_least() {
+        let mut rtt = RoundTrip::new(1_000_000_000, 0, &Switches::usual(Profile::Linux6));
+        for (echo_ns, sample_us) in [(2_000_000_000, 1_000), (1_998_999_999, 2_000)] {
+            let delivery = Delivery {
+                acked_sent_ns: Some((1_000_000_000, 1_000_000_000)),
+                retransmitted_acked: true,
+                echo_ns,
+                ..Delivery::default()
+            };
+            let sample = rtt.on_ack(2_000_400_000, &delivery, (1, 10), true);
+            assert_eq!(sample, Some(sample_us));
+        }
+    }
+
     #[test]
     fn follows_rfc6298() {
         let mut rtt = RttEstimator::new(100_000, 10, RTO_MIN_US);

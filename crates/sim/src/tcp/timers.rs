@@ -233,6 +233,25 @@ mod tests {
             assert_eq!(timers.timeout_ns(), host.fires_ns(1), "never in the past");
         }
     }
+
+    /// `tcp_probe0_base`: also where `rto_min` is less.
+    #[test]
+    fn a_window_probe_waits_200_ms_at_least() {
+        let mut host = reno(Profile::Linux6, 10);
+        host.clock(1_100 * MS);
+        host.publish_rto(50_000);
+        let mut timers = Timers::new();
+        for jiffies in [200, 400, 800] {
+            timers.arm_window_probe(&host);
+            assert_eq!(timers.timeout_ns(), host.fires_ns(jiffies));
+            timers.window_probed();
+        }
+        timers.window_opens();
+        host.publish_rto(300_000);
+        timers.arm_window_probe(&host);
+        assert_eq!(timers.timeout_ns(), host.fires_ns(300));
+    }
+
     /// 10 ms and a bit until the next packet may leave are 10 jiffies more.
     #[test]
     fn a_paced_flow_waits_longer() {

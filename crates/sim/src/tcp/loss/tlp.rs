@@ -127,7 +127,9 @@ impl Tlp {
 #[cfg(test)]
 mod tests {
     use super::super::super::constants::RTO_MIN_US;
+    use super::super::super::host::reno;
     use super::*;
+    use crate::scenario::Profile;
 
     /// A probe of 10 segments (0 to 9) that sent the last of them again.
     fn probe() -> Tlp {
@@ -138,6 +140,22 @@ mod tests {
     }
 
     /// RFC 8985, 7.4.2: only an ACK beyond the probe, without D-SACK, shows that it repaired.
+    /// RFC 8985, 7.2: two RTTs, and for a lone segment the time that its ACK may be delayed; none while a
+    /// SACK shows a hole.
+    #[test]
+    fn when_it_probes() {
+        let mut host = reno(Profile::Linux6, 10);
+        host.publish_rtt(8 * 100_000, 0);
+        let tlp = Tlp::new(true, 150_000);
+        assert_eq!(tlp.wait_us(&host), None, "nothing is out");
+        host.counts().sent(1);
+        assert_eq!(tlp.wait_us(&host), Some(350_000));
+        host.counts().sent(3);
+        assert_eq!(tlp.wait_us(&host), Some(200_000 + TIMEOUT_MIN_US));
+        host.counts().sacked();
+        assert_eq!(tlp.wait_us(&host), None, "a SACK shows a hole");
+    }
+
     #[test]
     fn who_repaired_the_loss() {
         let mut tlp = probe();
