@@ -1,14 +1,18 @@
 //! What a user may have meant.
 
 /// The known name of which what was written is a near misspelling: one letter off, or two in a name of
-/// eight letters and more; or which it has with more around it (`tcp_cubic`).
+/// eight letters and more, one with the same first letter before others; or with which it ends (`tcp_cubic`).
 pub fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let lower = written.to_lowercase();
     let all = known.iter();
-    let nearest = all.map(|name| (edits(&lower, &name.to_lowercase()), *name));
-    let (edits, name) = nearest.min()?;
+    let nearest = all.map(|name| {
+        let near = name.to_lowercase();
+        let begins_otherwise = near.chars().next() != lower.chars().next();
+        (edits(&lower, &near), begins_otherwise, *name)
+    });
+    let (edits, _, name) = nearest.min()?;
     let length = name.len().max(written.len());
-    let is_near = edits <= (length / 4).clamp(1, 2) || lower.contains(name);
+    let is_near = edits <= (length / 4).clamp(1, 2) || lower.ends_with(name);
     (length > 2 && is_near).then_some(name)
 }
 

@@ -222,8 +222,8 @@ static void my_event(struct sock *sk, enum tcp_ca_event ev)
                  <net/no_such.h> (FILE:8), tcp_write_queue_head (FILE:11), \
                  no_such_member of struct tcp_sock (FILE:12), NO_SUCH_CONSTANT (FILE:12); ";
     assert!(message.starts_with(start), "{message}");
-    let end = "; run, sweep, response and conform take it with --on vlinux, which has Linux's own \
-               headers; or leave it out of the file, or out with #ifdef";
+    let end = "; run, sweep, response, evaluate and conform take it with --on vlinux, which has \
+               Linux's own headers; or leave it out of the file, or out with #ifdef";
     assert!(message.ends_with(end), "{message}");
     assert_eq!(message.lines().count(), 1);
     // Linux has no such header either.
