@@ -29,7 +29,7 @@ def test_a_machine_that_takes_too_long_is_ended(machine):
         vlinux.run(
             scenario(duration="600s", bottleneck={"rate": "500mbit", "buffer": "1bdp"}), limit_s=1
         )
-    assert left_over(machine, of=os.getpid()) == ""
+    wait_until(lambda: left_over(machine, of=os.getpid()) == "")
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_c_file_that_ends_the_machine_is_named(name, says, machine):
     own = scenario(Flow(algorithm=str(ROOT / f"tests/scorecard/{name}.c")))
     with pytest.raises(AckclockError, match=says):
         vlinux.run(own, limit_s=1 if name == "loops" else None)
-    assert left_over(machine, of=os.getpid()) == ""
+    wait_until(lambda: left_over(machine, of=os.getpid()) == "")
 
 
 @pytest.mark.parametrize(

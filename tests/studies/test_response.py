@@ -140,7 +140,7 @@ def test_on_linux_in_virtual_time(ackclock, tmp_path):
     assert cubic == pytest.approx(simulated("cubic", 1e-2), rel=0.01)
     assert mine == pytest.approx(simulated("reno", 1e-2), rel=0.01)
     assert rows["analytic_packets"].is_null().all()
-    done = ackclock("response", *of, "--lowest", "1e-2")
+    done = ackclock("response", *of[2:], "--lowest", "1e-2")
     assert "take it with --on vlinux, which has Linux's own headers" in done.stderr
     card = ["--quick", "--rows", "R3,R10c", "--against", "reno", "--on", "vlinux", "-o", "card"]
     done = ackclock("evaluate", "./tcp_mine.c", *card)
@@ -151,6 +151,5 @@ def test_on_linux_in_virtual_time(ackclock, tmp_path):
     assert [card["on"], *(each["row"] for each in card["rows"])] == ["vlinux", "R3"]
     page = (tmp_path / "card" / "index.html").read_text()
     assert "all on vlinux" in page
-    assert "Not on the vlinux: " in page
     runs = pl.read_parquet(tmp_path / "card" / "rows.parquet")
     assert set(runs["on"]) == {"vlinux"}
