@@ -36,7 +36,7 @@ CEILINGS = {
     "ackclock.store": 250,
     "ackclock.studies": 1024,
     "ackclock.sweeps": 853,
-    "host": 5497,
+    "host": 5499,
     "linux": 6499,
     "measure": 1062,
     "net": 3980,

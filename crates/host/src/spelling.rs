@@ -4,11 +4,9 @@
 /// eight letters and more, one with the same first letter before others; or with which it ends (`tcp_cubic`).
 pub fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let lower = written.to_lowercase();
-    let all = known.iter();
-    let nearest = all.map(|name| {
-        let near = name.to_lowercase();
-        let begins_otherwise = near.chars().next() != lower.chars().next();
-        (edits(&lower, &near), begins_otherwise, *name)
+    let nearest = known.iter().map(|name| {
+        let begins_otherwise = name.as_bytes().first() != lower.as_bytes().first();
+        (edits(&lower, &name.to_lowercase()), begins_otherwise, *name)
     });
     let (edits, _, name) = nearest.min()?;
     let length = name.len().max(written.len());
