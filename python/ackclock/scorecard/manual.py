@@ -94,7 +94,7 @@ side in the column `on`. A kernel run that kept time badly is repeated twice; th
 answer.
 
 `--on vlinux` does the same with [Linux in virtual time](vlinux.md), without root and without noise.
-A file that the simulator refuses, and `kernel:NAME`, it answers alone.
+It alone answers for `kernel:NAME`, and for a file that the simulator refuses.
 
 ## The rows
 
