@@ -69,7 +69,7 @@ fn simulate(name: &str, seconds: &str) -> Outcome<()> {
     println!("{}", result.packets);
     eprintln!("trace_hash: {:016x}", result.trace_hash);
     eprintln!("processor_ns: {}", processor.as_nanos());
-    let memory_bytes = resident_bytes("VmHWM:")? - memory_bytes;
+    let memory_bytes = resident_bytes("VmHWM:")?.saturating_sub(memory_bytes);
     eprintln!("memory_bytes: {memory_bytes}");
     Ok(())
 }
