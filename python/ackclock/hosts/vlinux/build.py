@@ -25,7 +25,7 @@ from ackclock.hosts.vlinux.sources import SERIES
 GUEST = Path(__file__).with_name("guest")
 CONFIG = GUEST / "kernel.config"
 #: The program that runs in the machine.
-GUEST_FILES = ("guest", "plan", "applications", "sampling", "delay")
+GUEST_FILES = ("guest", "plan", "applications", "sampling", "network")
 TARBALL = sources.tarball(SERIES)
 PACKAGES = (
     f"linux-source-{SERIES}",
@@ -37,11 +37,10 @@ PACKAGES = (
     "bc",
     "xz-utils",
     "iproute2",
-    "ethtool",
 )
-#: Where Debian has tc and ethtool, which is not on every user's PATH.
+#: Where Debian has tc, which is not on every user's PATH.
 SBIN = "/usr/sbin:/sbin"
-TOOLS = ("gcc", "make", "flex", "bison", "bc", "xz", "ip", "tc", "ethtool")
+TOOLS = ("gcc", "make", "flex", "bison", "bc", "xz", "tc")
 
 #: What newer kernels have besides CONFIG, and which of its lines they do not have.
 NEWER_CONFIG = ("CONFIG_SYSCTL=y", "CONFIG_NET_SCH_DUALPI2=y")

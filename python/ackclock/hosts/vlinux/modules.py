@@ -7,7 +7,6 @@ build as it is; `guest/kernel_file.c` is linked to it.
 import errno
 import os
 import re
-import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,21 +50,24 @@ class Module:
     lines: list[str] = field(default_factory=list)
 
     def commands(self) -> list[str]:
-        """Of the shell, in a directory with `guest` and NAME.ko."""
-        to = f"/sys/module/{self.name}/parameters/{self.at}"
-        failed = f"{{ echo 'guest: {self.name}.ko: registers nothing'; exit 1; }}"
+        """Of the guest's plan, in a directory with NAME.ko."""
         return [
-            f"./guest load {self.name}.ko {shlex.quote(self.parameters)}",
-            *(f"echo {shlex.quote(line)} > {to} || {failed}" for line in self.lines),
+            f"load {self.name}.ko {self.parameters}",
+            *(f"set - {self._registers} {line}" for line in self.lines),
         ]
+
+    @property
+    def _registers(self) -> str:
+        return f"/sys/module/{self.name}/parameters/{self.at}"
 
     def refusal(self, said: str, console: str) -> str | None:
         """Why a machine stopped, if it is for this module; `console`: what its kernel said."""
-        stopped = re.search(rf"^guest: {self.name}\.ko: (.*)", said, re.MULTILINE)
+        places = rf"{self.name}\.ko|{self._registers}"
+        stopped = re.search(rf"^guest: ({places}): (.*)", said, re.MULTILINE)
         if not stopped:
             return None
         own = re.search(rf"^{self.name}: (.*\S)", console, re.MULTILINE)
-        why = own[1] if own else f"module_init, or Linux, refuses it: {stopped[1]}"
+        why = own[1] if own else f"module_init, or Linux, refuses it: {stopped[2]}"
         named = re.sub(r"error (\d+)", lambda found: errno.errorcode[int(found[1])], why)
         return f"{self.file}: {named}"
 

@@ -33,8 +33,6 @@ NEVER_NS = 2**63 - 1
 #: A target that no sojourn time reaches, so that CoDel only marks.
 NEVER_TARGET_NS = 1_000 * 10**9
 HUB = "hub"
-#: What is at the other end of each device.
-NEIGHBOUR = "10.254.0.1"
 
 _STAB = "stab overhead -14"
 #: A packet of jumbo frames, bytes: without `mtu` a policer drops all that is larger than 2040.
@@ -96,7 +94,7 @@ class FlowPath(NamedTuple):
     #: Number of its only session, whose route keeps an ssthresh.
     keeps: int | None = None
     #: `rto_min` of its routes at both ends.
-    rto_min: str | None = None
+    rto_min_ms: int | None = None
 
 
 class Step(NamedTuple):
@@ -238,7 +236,7 @@ class Network:
             tuned,
             tso,
             keeps,
-            _rto_min(flow),
+            _rto_min_ms(flow),
         )
         return FlowPath(flow["rtt_ns"], tcp_ecn, route, back, *own)
 
@@ -295,26 +293,26 @@ class Network:
         return files
 
     def changes(self) -> Iterator[tuple[int, str]]:
-        """What changes during the run: time in ns, command."""
+        """What changes during the run: time in ns, line of the plan."""
         if self.wires():
-            yield -1_000_000, "echo > /sys/module/link/parameters/begins"
+            yield -1_000_000, "set - /sys/module/link/parameters/begins 0"
         for number, link in enumerate(self.links, 1):
+            device = queue_device(number)
+            space, gone = self.queue_space(number), f"qdisc del dev {device} parent 1:1"
             if kind_of(link) in ("pie", "red"):
                 _, child = self._qdiscs(link)
-                device = queue_device(number)
-                yield BEFORE_NS, _tc(f"qdisc del dev {device} parent 1:1")
-                yield BEFORE_NS, _tc(f"qdisc add dev {device} {child}")
+                yield BEFORE_NS, _tc(f"{gone};qdisc add dev {device} {child}", space)
             if kind_of(link) == "step" and qdisc_of(link) == "red":
-                yield BEFORE_NS, _tc(f"qdisc del dev {queue_device(number)} parent 1:1")
-                yield BEFORE_NS, f"ip netns exec {HUB} ./guest step {self._step(number, link)}"
+                yield BEFORE_NS, _tc(gone, space)
+                yield BEFORE_NS, f"step {space} {self._step(number, link)}"
             if kind_of(link) == "dualpi2":
                 update_ns = link["queue"]["dualpi2"]["update_ns"]
                 at_ns = BEFORE_NS // update_ns * update_ns
-                yield at_ns, _tc(f"qdisc del dev {queue_device(number)} parent 1:1")
-                yield at_ns, f"ip netns exec {HUB} ./guest dualpi2 {self._dualpi2(number, link)}"
+                yield at_ns, _tc(gone, space)
+                yield at_ns, f"dualpi2 {space} {self._dualpi2(number, link)}"
             for step in () if self._has_wire(link) else link.get("rate_at", ()):
                 tbf = self._tbf(link, step["rate_bps"])
-                yield step["time_ns"], _tc(f"qdisc change dev {queue_device(number)} {tbf}")
+                yield step["time_ns"], _tc(f"qdisc change dev {device} {tbf}", space)
             for step in link.get("delay_at", ()):
                 yield step["time_ns"], _path(f"w{number}", step["delay_ns"], link)
             for at_ns, p_ppb in self._losses[number - 1]:
@@ -322,28 +320,33 @@ class Network:
                 netem = f"netem limit {NEVER_FULL}{impairments(changed)}"
                 yield at_ns, _tc(f"qdisc change dev i{number} root {netem}")
 
-    def script(self) -> str:
-        """Shell commands that make all of it."""
+    def lines(self) -> list[str]:
+        """Those of the plan that make all of it."""
         receivers = dict.fromkeys(map(self.receiver, self._ways))
         spaces = dict.fromkeys([HUB, *map(self.sender, self._ways), *receivers])
-        lines = ["set -e", *_settings(_EVERYWHERE)]
-        lines += [f"ip netns add {space}" for space in spaces]
-        lines += _in(HUB, _settings({"net/ipv4/ip_forward": 1}))
+        lines = [*_settings("-", _EVERYWHERE), *(f"space {space}" for space in spaces)]
+        lines += _settings(HUB, {"net/ipv4/ip_forward": 1})
         # A gateway is known to be no address of its own by the table that this makes.
-        lines.append(f"ip -n {HUB} link set lo up")
+        lines.append(f"up {HUB} lo")
         for step in (step for steps in self._steps for step in steps):
             to = "d" if step.to == "receiver" else HUB
-            lines += self._pair(step.space, step.out, to, step.to)
-            lines += step.qdisc
+            lines += [self._pair(step.space, step.out, to, step.to), *step.qdisc]
         for number, way in enumerate(self._ways, 1):
             lines += self._hosts_of(number, way)
         accurate = any(way.ecn == ACCURATE for way in self._ways)
         tuned = {self.receiver(way): _tuned(way.receive_buffer) for way in self._ways}
         for space in receivers:
             answers = {"net/ipv4/tcp_ecn": ACCURATE} if accurate else {}
-            own = _in(space, _settings(_HOST | answers | tuned[space]))
-            lines += [_route(space, "receiver"), *own]
-        return "\n".join([*lines, *self._route_lines(), ""])
+            lines += [_route(space, "receiver", None)]
+            lines += _settings(space, _HOST | answers | tuned[space])
+        # A program takes 10 ms of processor time to start there.
+        queues: dict[str, list[str]] = {}
+        for line in (line for line in lines if line.startswith("tc ")):
+            _, space, command = line.split(" ", 2)
+            queues.setdefault(space, []).append(command)
+        others = [line for line in lines if not line.startswith("tc ")]
+        batches = [_tc(";".join(commands), space) for space, commands in queues.items()]
+        return [*others, *batches, *self._routes()]
 
     def _hosts_of(self, number: int, way: FlowPath) -> list[str]:
         """The namespaces at both ends of a way."""
@@ -356,55 +359,40 @@ class Network:
         if way.keeps:
             own |= dict.fromkeys(_FORGETS, 0)
         device = _udp_device(way.udp) if way.udp else "sender"
-        out, to = device, "default"
+        out, to = device, None
         if self._is_own(way):
             out, to = queue_device(way.route[0]), self.address(way)
             device += str(number)
         source = self.address(way, 1)
+        ends = {"mtu": way.mtu, "rto_min_ms": way.rto_min_ms}
         lines = [
-            *self._pair(sender, device, HUB, f"r{number}"),
-            f"ip -n {sender} addr add {source}/32 dev {device}",
-            _route(
-                sender, out, to, src=source, initcwnd=way.initcwnd, mtu=way.mtu, rto_min=way.rto_min
-            ),
+            self._pair(sender, device, HUB, f"r{number}"),
+            f"address {sender} {device} {source}",
+            _route(sender, out, to, source, initcwnd=way.initcwnd, **ends),
             _delay(f"r{number}", way.rtt_ns - forth_ns),
-            *_in(sender, _settings(_HOST | own)),
+            *_settings(sender, _HOST | own),
         ]
         if way.udp:
-            lines.append(f"tc -n {sender} qdisc add dev {device} root paced")
+            lines.append(_tc(f"qdisc add dev {device} root paced", sender))
             out, to = _detour(way.udp)
-            lines += self._pair(HUB, out, HUB, to)
+            lines.append(self._pair(HUB, out, HUB, to))
         elif not way.tso:
-            lines.append(f"ip -n {sender} link set {out} gso_max_segs 1")
+            lines.append(f"segments {sender} {out} 1")
         if not self._direct:
-            lines += self._pair(HUB, f"t{number}", receiver, "receiver")
+            lines.append(self._pair(HUB, f"t{number}", receiver, "receiver"))
         if forth_ns:
             lines.append(_delay(f"t{number}", forth_ns))
-        lines.append(f"ip -n {receiver} addr add {self.address(way)}/32 dev receiver")
-        if way.mtu or way.quickack or way.rto_min:
+        lines.append(f"address {receiver} receiver {self.address(way)}")
+        if way.mtu or way.quickack or way.rto_min_ms:
             quickack = int(way.quickack)
-            features = {"mtu": way.mtu, "quickack": quickack, "rto_min": way.rto_min}
-            lines.append(_route(receiver, "receiver", self.address(way, 1), **features))
+            lines.append(_route(receiver, "receiver", source, quickack=quickack, **ends))
         return lines
 
-    def _pair(self, space: str, device: str, peer: str, other: str) -> list[str]:
+    def _pair(self, space: str, device: str, peer: str, other: str) -> str:
         """A veth pair that carries packets one by one."""
-        mtu = f"mtu {self._wire_bytes}"
-        macs = {device: "02:00:00:00:00:01", other: "02:00:00:00:00:02"}
-        ends = (
-            f"{name} netns {at} address {macs[name]} {mtu}"
-            for name, at in ((device, space), (other, peer))
-        )
-        lines = ["ip link add " + " type veth peer name ".join(ends)]
-        for own, name, mac in ((space, device, macs[other]), (peer, other, macs[device])):
-            lines += [
-                f"ip -n {own} link set {name} up",
-                f"ip -n {own} neigh replace {NEIGHBOUR} lladdr {mac} nud permanent dev {name}",
-                f"ip netns exec {own} ethtool -K {name} gso off tso off gro off >/dev/null 2>&1",
-            ]
-        return lines
+        return f"pair {space} {device} {peer} {other} {self._wire_bytes}"
 
-    def _route_lines(self) -> list[str]:
+    def _routes(self) -> list[str]:
         """Where the hub sends what came at a device, by its address."""
         following: dict[str, dict[str, str]] = {}
         for number, way in enumerate(self._ways, 1):
@@ -426,14 +414,11 @@ class Network:
                 following.setdefault(at, {})[sender] = step.out
                 at = step.to
             following.setdefault(at, {})[sender] = f"r{number}"
-        lines = [f"ip -n {HUB} -batch - <<'END'"]
+        lines = []
         for table, (at, routes) in enumerate(following.items(), 1000):
-            lines.append(f"rule add iif {at} lookup {table}")
-            lines += [
-                f"route add {address} via {NEIGHBOUR} dev {device} onlink table {table}"
-                for address, device in routes.items()
-            ]
-        return [*lines, "END"]
+            lines.append(f"rule {HUB} {at} {table}")
+            lines += [_route(HUB, device, to, table=table) for to, device in routes.items()]
+        return lines
 
     def _steps_of(self, number: int, link: Link, is_last: bool) -> list[Step]:
         found = []
@@ -551,33 +536,32 @@ class Network:
         )
 
 
-def _rto_min(flow: Mapping[str, Any]) -> str | None:
-    """As `ip route` takes it."""
+def _rto_min_ms(flow: Mapping[str, Any]) -> int | None:
+    """As a route takes it."""
     ns = flow.get("rto_min_ns")
-    return ns and f"{-(-ns // 1_000_000)}ms"
+    return ns and -(-ns // 1_000_000)
 
 
-def _settings(values: Mapping[str, object]) -> list[str]:
-    return [f'echo "{value}" > /proc/sys/{name}' for name, value in values.items()]
+def _settings(space: str, values: Mapping[str, object]) -> list[str]:
+    return [f"set {space} /proc/sys/{name} {value}" for name, value in values.items()]
 
 
-def _in(space: str, commands: list[str]) -> list[str]:
-    """Runs the commands in a namespace."""
-    return [f"ip netns exec {space} sh -e <<'END'", *commands, "END"]
+def _route(
+    space: str, device: str, to: str | None, source: str | None = None, /, **of: int | None
+) -> str:
+    """`to`: none is every address."""
+    names = ("table", "mtu", "initcwnd", "quickack", "rto_min_ms")
+    numbers = " ".join(str(of.get(name) or 0) for name in names)
+    return f"route {space} {device} {to or '-'} {source or '-'} {numbers}"
 
 
-def _route(space: str, device: str, to: str = "default", **features: int | str | None) -> str:
-    given = "".join(f" {name} {value}" for name, value in features.items() if value)
-    return f"ip -n {space} route add {to} via {NEIGHBOUR} dev {device} onlink{given}"
-
-
-def _tc(words: str, space: str = HUB) -> str:
-    return f"tc -n {space} {words}"
+def _tc(commands: str, space: str = HUB) -> str:
+    return f"tc {space} {commands}"
 
 
 def _delay(device: str, delay_ns: int) -> str:
     """A netem of whole nanoseconds, which also keeps the order of packets when it changes."""
-    return f"ip netns exec {HUB} ./guest delay {device} {delay_ns}"
+    return f"delay {HUB} {device} {delay_ns}"
 
 
 def _path(device: str, delay_ns: int, link: Link) -> str:

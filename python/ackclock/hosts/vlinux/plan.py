@@ -29,10 +29,10 @@ ANY_RATE = (1 << 63) - 1
 
 @dataclass(frozen=True)
 class Plan:
-    """What runs in the machine: a shell script, then the guest's own file."""
+    """What runs in the machine: lines of the guest's plan, those that make the network first."""
 
-    script: str
-    guest: str
+    network: list[str]
+    flows: list[str]
     #: The kind of each queue.
     queues: tuple[str, ...]
     #: Files of links that Linux has not.
@@ -77,7 +77,7 @@ def make(canonical: Mapping[str, Any], resolved: str, modules: Mapping[str, str]
         guest += [f"draw {pause_ns} {'-' if size is None else size}" for pause_ns, size in draws]
     changes = sorted(network.changes(), key=lambda change: change[0])
     guest += [f"at {time_ns} {command}" for time_ns, command in changes]
-    return Plan(network.script(), "\n".join(guest) + "\n", queues, network.wires())
+    return Plan(network.lines(), guest, queues, network.wires())
 
 
 def _drawn(canonical: Mapping[str, Any], resolved: str) -> Mapping[str, Any]:

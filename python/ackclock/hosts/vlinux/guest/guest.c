@@ -2,15 +2,24 @@
 /*
  * The applications of all flows in the virtual Linux, and what measures them.
  *
- *	guest run PLAN OUT
- *	guest load MODULE PARAMETERS	as insmod does
- *	guest delay DEVICE NS		what leaves at the device is late
- *	guest dualpi2 DEVICE NUMBERS	a queue below the bucket of the device
- *	guest step DEVICE LIMIT BYTES	one that marks above so many
- *	guest off			ends the machine
+ * It is the first program of the machine, and but for tc the only one. It follows the file `plan` of the
+ * directory that the host starts the machine in, writes what it measures there, and ends the machine.
  *
- * PLAN has one line per thing, in any order; times are ns from the start of the run:
+ * The plan has one line per thing, done in order; times are ns from the start of the run:
  *
+ *	space SPACE			makes a namespace; "-" is the machine's own
+ *	set SPACE FILE VALUE		a file of the system
+ *	load MODULE PARAMETERS		as insmod does
+ *	up SPACE DEVICE
+ *	pair SPACE DEVICE SPACE DEVICE MTU	a veth pair that carries packets one by one
+ *	segments SPACE DEVICE MOST	that a sender may leave to the device to cut
+ *	address SPACE DEVICE ADDRESS
+ *	route SPACE DEVICE TO SOURCE TABLE MTU INITCWND QUICKACK RTO_MIN_MS	0: Linux's own
+ *	rule SPACE DEVICE TABLE		what comes at the device follows that table
+ *	tc SPACE COMMANDS		with semicolons between them
+ *	delay SPACE DEVICE NS		what leaves at the device is late
+ *	dualpi2 SPACE DEVICE NUMBERS	a queue below the bucket of the device
+ *	step SPACE DEVICE LIMIT BYTES	one that marks above so many
  *	run DURATION INTERVAL		the end, and the time between samples
  *	common FROM UNTIL		the common interval (crates/sim/src/common.rs)
  *	queue NAMESPACE DEVICE KIND	whose queue to sample; KIND of the AQM below a tbf, or none
@@ -22,10 +31,10 @@
  *	write AT SIZE EVERY PAUSE	the flow above writes so, AT after it is connected (SIZE "-": without
  *					end; PAUSE: from when all is acknowledged)
  *	read TIME RATE BYTES		the flow above reads so many bytes at a time, from then on at this rate
- *	at TIME COMMAND...		run a command of the shell at that time
+ *	at TIME LINE			one of the first 13, at that time
  *
  * "-" stands for nothing (STOP: never; SIZE, WINDOW, BUFFER: no limit). The WINDOW "tuned" is Linux's,
- * "buffer:BYTES" that of a receive buffer. OUT gets samples.bin,
+ * "buffer:BYTES" that of a receive buffer. What it measures is in samples.bin,
  * queues.bin, records.bin, packets.bin, flows.bin, transfers.bin and counts.bin, which ackclock/hosts/vlinux/records.py reads.
  * All of it is one process: it opens each socket in the namespace of its host.
  */
@@ -39,17 +48,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/reboot.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-int epoll, home;
+int epoll;
 static int64_t base_ns;
-static int timer, next_command;
+static int home, timer, next_command;
 
 void die(const char *what)
 {
@@ -65,16 +75,28 @@ int64_t now_ns(void)
 	return now.tv_sec * 1000000000LL + now.tv_nsec - base_ns;
 }
 
-void enter(const char *namespace)
+int space_fd(const char *namespace)
 {
 	char path[NAME + 16];
 	int fd;
 
+	if (!strcmp(namespace, "-"))
+		return home;
 	snprintf(path, sizeof(path), "/run/netns/%s", namespace);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || setns(fd, CLONE_NEWNET))
+	if (fd < 0)
 		die(path);
-	close(fd);
+	return fd;
+}
+
+void enter(const char *namespace)
+{
+	int fd = space_fd(namespace);
+
+	if (setns(fd, CLONE_NEWNET))
+		die(namespace);
+	if (fd != home)
+		close(fd);
 }
 
 void watch(int fd, uint32_t events, uint64_t data)
@@ -140,8 +162,7 @@ static int64_t keep_time(FILE *samples, FILE *to_queues, FILE *records, FILE *pa
 			next_ns = flow->stop_ns;
 	}
 	while (next_command < commands_len && commands[next_command].time_ns <= at_ns)
-		if (system(commands[next_command++].text))
-			die("a command of the plan failed");
+		set_up(commands[next_command++].text);
 	if (next_command < commands_len && commands[next_command].time_ns < next_ns)
 		next_ns = commands[next_command].time_ns;
 	if (!next_sample_ns)
@@ -170,25 +191,13 @@ static void set_timer(int64_t at_ns)
 		die("timerfd_settime");
 }
 
-static FILE *output(const char *directory, const char *name)
+static FILE *output(const char *name)
 {
-	char path[4096];
-	FILE *file;
+	FILE *file = fopen(name, "we");
 
-	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	file = fopen(path, "we");
 	if (!file)
-		die(path);
+		die(name);
 	return file;
-}
-
-static int load(const char *path, const char *parameters)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0 || syscall(SYS_finit_module, fd, parameters, 0))
-		die(path);
-	return 0;
 }
 
 /* All that packets do in an instant is before all that processes do in it. */
@@ -213,7 +222,7 @@ static void put_packets_first(void)
 		die("ksoftirqd");
 }
 
-static int run(const char *plan, const char *directory)
+static int run(void)
 {
 	struct rlimit files = { 1 << 20, 1 << 20 };
 	struct epoll_event events[256];
@@ -228,15 +237,15 @@ static int run(const char *plan, const char *directory)
 	epoll = epoll_create1(EPOLL_CLOEXEC);
 	timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	watch(timer, EPOLLIN, ABOUT(TIMER, 0));
-	read_plan(plan);
-	setns(home, CLONE_NEWNET);
-	samples = output(directory, "samples.bin");
-	to_queues = output(directory, "queues.bin");
-	records = output(directory, "records.bin");
-	packets = output(directory, "packets.bin");
-	totals = output(directory, "flows.bin");
-	transfers = output(directory, "transfers.bin");
-	counts = output(directory, "counts.bin");
+	read_plan("plan");
+	enter("-");
+	samples = output("samples.bin");
+	to_queues = output("queues.bin");
+	records = output("records.bin");
+	packets = output("packets.bin");
+	totals = output("flows.bin");
+	transfers = output("transfers.bin");
+	counts = output("counts.bin");
 
 	/* Time 0: a whole second, so that runs do not differ by how long the start took. */
 	base_ns = (now_ns() / 1000000000 + 2) * 1000000000;
@@ -284,7 +293,7 @@ static int run(const char *plan, const char *directory)
 		}
 		fwrite(&total, sizeof(total), 1, totals);
 	}
-	sample_queues(duration_ns, output(directory, "end.bin"));
+	sample_queues(duration_ns, output("end.bin"));
 	copy("/proc/ackclock/records", records);
 	copy("/proc/ackclock/packets", packets);
 	copy("/proc/ackclock/counts", counts);
@@ -293,19 +302,21 @@ static int run(const char *plan, const char *directory)
 	return 0;
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-	if (argc == 4 && !strcmp(argv[1], "run"))
-		return run(argv[2], argv[3]);
-	if (argc == 4 && !strcmp(argv[1], "load"))
-		return load(argv[2], argv[3]);
-	if (argc == 4 && !strcmp(argv[1], "delay"))
-		return set_delay(argv[2], strtoll(argv[3], NULL, 10));
-	if (argc == 3 + DUALPI2_NUMBERS && !strcmp(argv[1], "dualpi2"))
-		return set_dualpi2(argv[2], argv + 3);
-	if (argc == 5 && !strcmp(argv[1], "step"))
-		return set_step(argv[2], strtoul(argv[3], NULL, 10), strtoul(argv[4], NULL, 10));
-	if (argc == 2 && !strcmp(argv[1], "off"))
-		return reboot(RB_POWER_OFF);
-	return 2;
+	pid_t pid;
+	int status;
+
+	setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1);
+	if (mount("none", "/mnt", "hostfs", 0, "/proc/self/cwd") || mount("proc", "/proc", "proc", 0, NULL) ||
+	    mount("sysfs", "/sys", "sysfs", 0, NULL) || mount("tmpfs", "/run", "tmpfs", 0, NULL) ||
+	    chdir("/mnt") || !freopen("progress", "w", stdout) || !freopen("log", "w", stderr))
+		return 1;
+	pid = fork();
+	if (!pid)
+		return run();
+	waitpid(pid, &status, 0);
+	fprintf(stderr, "exit status %d\n", status);
+	fclose(stderr);
+	return reboot(RB_POWER_OFF);
 }

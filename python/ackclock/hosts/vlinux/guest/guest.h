@@ -87,10 +87,11 @@ extern int flows_len, queues_len, commands_len;
 extern int64_t duration_ns, interval_ns, common_from_ns, common_until_ns;
 void read_plan(const char *path);
 
-/* guest.c; `home`: the namespace of the guest itself */
-extern int epoll, home;
+/* guest.c; "-" is the namespace of the guest itself */
+extern int epoll;
 void die(const char *what);
 int64_t now_ns(void);
+int space_fd(const char *namespace);
 void enter(const char *namespace);
 void watch(int fd, uint32_t events, uint64_t data);
 
@@ -118,10 +119,7 @@ void sample_flow(struct flow *flow, int64_t at_ns, FILE *to);
 void sample_queues(int64_t at_ns, FILE *to);
 void copy(const char *from, FILE *to);
 
-/* In delay.c. */
-int set_delay(const char *device, int64_t delay_ns);
-#define DUALPI2_NUMBERS 8
-int set_step(const char *device, uint32_t limit, uint32_t threshold);
-int set_dualpi2(const char *device, char **numbers);
+/* network.c: does what a line of the plan says of the network */
+void set_up(char *line);
 
 #endif

@@ -175,6 +175,7 @@ void read_plan(const char *path)
 		int at = 0;
 		long long time_ns;
 
+		line[strcspn(line, "\n")] = 0;
 		if (!strncmp(line, "run ", 4)) {
 			sscanf(line, "run %ld %ld", &duration_ns, &interval_ns);
 		} else if (!strncmp(line, "common ", 7)) {
@@ -194,6 +195,8 @@ void read_plan(const char *path)
 		} else if (sscanf(line, "at %lld %n", &time_ns, &at) == 1 && at) {
 			commands = realloc(commands, (commands_len + 1) * sizeof(*commands));
 			commands[commands_len++] = (struct command){ time_ns, strdup(line + at) };
+		} else {
+			set_up(line);
 		}
 	}
 	fclose(file);
