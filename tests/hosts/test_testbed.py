@@ -335,10 +335,7 @@ def test_pacing():
 
 
 def test_a_limited_pacing_rate():
-    """A flow has the payload that its application allows, and the other one the rest.
-
-    A late packet lowers both: 9.84 to 9.90 Mb/s in eight runs of a quiet machine.
-    """
+    """A flow has what its application allows, the other one the rest; a late packet lowers both."""
     flows = [Flow(algorithm="reno", rtt="20ms", max_pacing_rate="10mbit")]
     flows.append(Flow(algorithm="reno", rtt="20ms"))
     result = run(*flows, rate="50mbit", buffer="1bdp", duration="4s")
