@@ -149,7 +149,7 @@ def made_by_hand(
 
     def table(name, **columns):
         length = len(next(iter(columns.values())))
-        full = {column: np.zeros(length, dtype=np.uint64) for column in tables.TABLES[name][1]}
+        full = {column: np.zeros(length, dtype=np.uint64) for column in tables.schema(name)}
         if name == "events":
             full["kind"] = ["recovery"] * length
         return tables.frame(name, full | columns)

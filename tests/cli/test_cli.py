@@ -26,7 +26,7 @@ from common import ACKCLOCK, ROOT
     [
         ("--help", set(), 250),
         ("list", {"pydantic"}, 350),
-        ("run scenario.toml", {"pydantic", "polars"}, 580),
+        ("run scenario.toml", {"pydantic"}, 480),
         ("evaluate reno --quick --rows R1 --no-page --json", {"pydantic", "polars", "numpy"}, 800),
     ],
 )

@@ -4,6 +4,7 @@ import dataclasses
 import errno
 import json
 import os
+import pickle
 import subprocess
 import time
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from ackclock import AckclockError, Result, Scenario, _core, metrics, plot, run, run_all, tables
 from ackclock.base.directory import Directory
 from ackclock.results import summary
-from common import ROOT
+from common import ROOT, same_tables
 
 
 def test_a_run_fills_every_table(small):
@@ -30,6 +31,20 @@ def test_a_run_fills_every_table(small):
     assert set(result.manifest) >= {"ackclock", "trace_hash", "wall_time_s", "scenario", "resolved"}
     assert result.scenario == scenario
     assert result.flows["algorithm"].to_list() == ["reno", "cubic"]
+
+
+def test_a_table_is_made_when_it_is_first_used(small):
+    """A sweep makes no table that its metrics do not use: six of them take longer than a run."""
+    result = run(small)
+    assert metrics.utilisation(result) == metrics.utilisation(dataclasses.replace(result))
+    other = run(result.scenario)
+    assert metrics.goodput_bps(other).tolist() == metrics.goodput_bps(result).tolist()
+    assert not vars(other).keys() & tables.TABLES.keys()
+    copied = pickle.loads(pickle.dumps(other))  # noqa: S301 (our own)
+    assert same_tables(copied, result)
+    assert copied.manifest["trace_hash"] == result.manifest["trace_hash"]
+    with pytest.raises(AttributeError, match="Result has no attribute 'flow'"):
+        _ = other.flow
 
 
 def test_equal_flows_of_the_resolved_form_are_kept_once(small):

@@ -22,7 +22,7 @@ pub struct Arrow {
     is_table: bool,
 }
 
-struct Column {
+pub struct Column {
     name: &'static str,
     /// The type, in Arrow's letters.
     format: &'static CStr,
@@ -279,12 +279,23 @@ struct Stream {
 }
 
 /// Rows of a table that Python has.
-pub struct Frame(BTreeMap<String, Series>);
+pub enum Frame {
+    /// Those that the engine handed over.
+    Own(Arc<[Column]>),
+    /// Those of a polars `DataFrame`.
+    Polars(BTreeMap<String, Series>),
+}
 
 /// A column that Python has: letter of its type, and values.
-struct Series(u8, Array);
+pub struct Series(u8, Array);
 
 impl Frame {
+    /// Those of an `Arrow`; `None` of another object.
+    pub fn own(rows: &Bound<'_, PyAny>) -> Option<Self> {
+        let own = rows.cast::<Arrow>().ok()?;
+        Some(Self::Own(Arc::clone(&own.get().columns)))
+    }
+
     /// The columns of a polars `DataFrame` that have whole numbers or names.
     ///
     /// # Errors
@@ -306,7 +317,7 @@ impl Frame {
                 columns.insert(column.getattr("name")?.extract()?, series);
             }
         }
-        Ok(Self(columns))
+        Ok(Self::Polars(columns))
     }
 }
 
@@ -346,17 +357,24 @@ impl Series {
 impl ackclock_measure::Table for Frame {
     fn column(&self, name: &str) -> ackclock_measure::Column<'_> {
         use ackclock_measure::Column;
-        let column = self
-            .0
-            .get(name)
-            .unwrap_or_else(|| panic!("no column {name}"));
-        // SAFETY: by the letters of Arrow's formats.
-        unsafe {
-            match column.0 {
-                b'C' => Column::U8(column.values()),
-                b'I' => Column::U32(column.values()),
-                _ => Column::U64(column.values()),
+        let found = match self {
+            Self::Own(columns) => {
+                let column = columns.iter().find(|column| column.name == name);
+                column.map(|column| match &column.values {
+                    Values::U32(values) => Column::U32(values),
+                    Values::U64(values) => Column::U64(values),
+                    Values::Name(codes) => Column::U8(codes),
+                })
             }
-        }
+            // SAFETY: by the letters of Arrow's formats.
+            Self::Polars(columns) => columns.get(name).map(|column| unsafe {
+                match column.0 {
+                    b'C' => Column::U8(column.values()),
+                    b'I' => Column::U32(column.values()),
+                    _ => Column::U64(column.values()),
+                }
+            }),
+        };
+        found.unwrap_or_else(|| panic!("no column {name}"))
     }
 }

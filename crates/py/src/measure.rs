@@ -17,19 +17,34 @@ fn setup(result: &Bound<'_, PyAny>) -> PyResult<Setup> {
     setup.map_err(|error| refuse(format!("its scenario is none: {error}")))
 }
 
+/// A table as the engine handed it over; `None` where it did not.
+fn own(result: &Bound<'_, PyAny>, table: &str) -> PyResult<Option<Frame>> {
+    let run = result.getattr("_run")?;
+    if run.is_none() {
+        return Ok(None);
+    }
+    Ok(Frame::own(&run.getattr("raw")?.get_item(table)?))
+}
+
 /// These columns of a table in parts, or all columns of one that does not grow with the time.
 fn parts<'py>(
     result: &Bound<'py, PyAny>,
     table: &str,
     columns: &[&str],
-) -> PyResult<impl Iterator<Item = PyResult<Frame>> + use<'py>> {
+) -> PyResult<Box<dyn Iterator<Item = PyResult<Frame>> + 'py>> {
+    if let Some(own) = own(result, table)? {
+        return Ok(Box::new([Ok(own)].into_iter()));
+    }
     let names: Vec<_> = [table].into_iter().chain(columns.iter().copied()).collect();
     let parts = result.call_method1("parts", PyTuple::new(result.py(), names)?)?;
-    Ok(parts.try_iter()?.map(|part| Frame::new(&part?)))
+    Ok(Box::new(parts.try_iter()?.map(|part| Frame::new(&part?))))
 }
 
 fn whole(result: &Bound<'_, PyAny>, table: &str) -> PyResult<Frame> {
-    Frame::new(&result.getattr(table)?)
+    match own(result, table)? {
+        Some(own) => Ok(own),
+        None => Frame::new(&result.getattr(table)?),
+    }
 }
 
 /// What the scorecard measures of a run, whose first `mine` flows are those of the algorithm: name,

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from ackclock import _core
+from ackclock.base import pl
 from ackclock.base.directory import collect, partial_directory
 from ackclock.base.errors import AckclockError
 from ackclock.results import tables
@@ -33,7 +32,7 @@ class Streamed(Result):
     #: Table → its files, in order. No time is in two of them.
     files: Mapping[str, Sequence[Path]] = field(default_factory=dict)
 
-    def parts(self, table: str, *columns: str) -> Iterator[pl.DataFrame]:
+    def parts(self, table: str, *columns: str) -> "Iterator[pl.DataFrame]":
         for file in self.files[table]:
             yield pl.read_parquet(file, columns=list(columns))
 
@@ -45,7 +44,7 @@ def run(
     place: Path | None = None,
     progress: Callable[[float], None] | None = None,
     pcapng: Pcapng | None = None,
-    on_packets: Callable[[pl.DataFrame], None] | None = None,
+    on_packets: "Callable[[pl.DataFrame], None] | None" = None,
 ) -> Iterator[Result]:
     """As `run`; many rows wait in `place` (default: where temporary files are) in the context.
 
@@ -79,7 +78,7 @@ class _Waiting:
         self.directory = directory
         self.hand_overs = 0
 
-    def add(self, rows: Mapping[str, pl.DataFrame]) -> None:
+    def add(self, rows: "Mapping[str, pl.DataFrame]") -> None:
         try:
             for table in GROWING:
                 parquet = io.BytesIO()

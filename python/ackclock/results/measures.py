@@ -1,6 +1,6 @@
 """The quantities of `metrics` that need no numpy; `crates/measure` makes them.
 
-Importing numpy takes 0.06 s of processor time, a fifth of a short `ackclock run`, which prints only
+Importing numpy takes 0.06 s of processor time, a third of a short `ackclock run`, which prints only
 these. Times are in s from the start of a run, rates in bit/s. A quantity is NaN where samples are
 missing.
 """
@@ -9,9 +9,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import polars as pl
-
 from ackclock import _core
+from ackclock.base import pl
 from ackclock.results.result import Result
 
 
@@ -50,7 +49,7 @@ def goodputs_bps(result: Result) -> list[float]:
 
 def forward(result: Result) -> list[bool]:
     """Whether each flow carries data forward."""
-    return [direction == "forward" for direction in result.flows["direction"].to_list()]
+    return [direction == "forward" for direction in result.column("flows", "direction")]
 
 
 def link_of(result: Result, queue: int) -> dict[str, Any]:
@@ -84,7 +83,7 @@ def jain_index(shares: Iterable[float]) -> float:
     return _core.jain_index([float(share) for share in shares])
 
 
-def completions_us(result: Result) -> pl.Series:
+def completions_us(result: Result) -> "pl.Series":
     """Duration of each transfer of the sessions from its first SYN, µs.
 
     A transfer that the end of the run cut off is infinite, so that quantiles count it as slow.
@@ -116,7 +115,7 @@ def _means(result: Result, column: str, start_s: float, stop_s: float | None) ->
 
 def sojourns_us(
     result: Result, queue: int = 1, start_s: float = 0, stop_s: float | None = None
-) -> pl.Series:
+) -> "pl.Series":
     """Sojourn times in a queue at the samples in [start_s, stop_s], µs.
 
     Each is of the last packet that had left by then, from its arrival to its last bit.
@@ -127,14 +126,14 @@ def sojourns_us(
     return sojourn_us.filter(within)
 
 
-def queue_columns(result: Result, queue: int, *columns: str) -> Sequence[pl.Series]:
+def queue_columns(result: Result, queue: int, *columns: str) -> "Sequence[pl.Series]":
     """These columns of a queue's rows."""
     number, *found = columns_of(result.queues, "queue", *columns)
     mine = number == queue
     return found if mine.all() else [each.filter(mine) for each in found]
 
 
-def columns_of(table: pl.DataFrame | pl.LazyFrame, *columns: str) -> list[pl.Series]:
+def columns_of(table: "pl.DataFrame | pl.LazyFrame", *columns: str) -> "list[pl.Series]":
     """Columns of a table; those of a `Streamed` result are lazy."""
     found = table.select(columns).collect() if isinstance(table, pl.LazyFrame) else table
     return [found[name] for name in columns]

@@ -1,18 +1,19 @@
 """Runs a scenario; what comes back."""
 
+import functools
 import json
 import os
 import platform
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ackclock import _core
+from ackclock.base import pl
 from ackclock.base.directory import Directory, replaced
 from ackclock.base.errors import AckclockError
 from ackclock.results import tables
@@ -75,14 +76,27 @@ def door(name: str) -> Any:
 class Result:
     """What one run recorded; `ackclock.tables` says what the columns mean."""
 
-    flows: pl.DataFrame
-    samples: pl.DataFrame
-    queues: pl.DataFrame
-    events: pl.DataFrame
-    sessions: pl.DataFrame
-    transfers: pl.DataFrame
+    flows: "pl.DataFrame"
+    samples: "pl.DataFrame"
+    queues: "pl.DataFrame"
+    events: "pl.DataFrame"
+    sessions: "pl.DataFrame"
+    transfers: "pl.DataFrame"
     #: Scenario as written and resolved, versions, algorithms, trace hash, wall time, packets.
     manifest: dict[str, Any]
+    #: Of what its fields are made at their first use; None: they were given.
+    _run: ClassVar["_Run | None"] = None
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Short runs are many, and most measures take the rows as the engine has them."""
+            if self._run is None or name not in self.__dataclass_fields__:
+                raise AttributeError(f"a {type(self).__name__} has no attribute '{name}'")
+            return self.__dict__.setdefault(name, self._run.make(name))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
     def scenario(self) -> Scenario:
@@ -95,7 +109,12 @@ class Result:
         resolved: dict[str, Any] = self.manifest["resolved"]
         return resolved
 
-    def parts(self, table: str, *columns: str) -> Iterator[pl.DataFrame]:
+    def column(self, table: str, name: str) -> list[Any]:
+        """The values of a column."""
+        added = self._run.added(table) if self._run else {}
+        return added.get(name) or getattr(self, table)[name].to_list()
+
+    def parts(self, table: str, *columns: str) -> "Iterator[pl.DataFrame]":
         """These columns of a table in parts, in order; no time is in two of them."""
         yield getattr(self, table)[list(columns)]
 
@@ -105,7 +124,7 @@ class Result:
             output.fill(self.write)
         return Path(directory)
 
-    def write(self, directory: str | os.PathLike[str], **more: pl.DataFrame) -> None:
+    def write(self, directory: str | os.PathLike[str], **more: "pl.DataFrame") -> None:
         """Writes the tables, `more` beside them, and the manifest into a directory that is there.
 
         `save` makes a directory. Raises `AckclockError` if there is none.
@@ -157,7 +176,7 @@ class Result:
         except ImportError:
             raise AckclockError("pandas is not installed. Type `pip install pandas`") from None
 
-        def column(of: pl.Series) -> Any:
+        def column(of: "pl.Series") -> Any:
             """With the type of the table, also where it has no rows."""
             if of.dtype.is_numeric():
                 return of.to_numpy()
@@ -168,7 +187,7 @@ class Result:
 
         return pandas.DataFrame({each.name: column(each) for each in self._table(table)})
 
-    def _table(self, name: str) -> pl.DataFrame:
+    def _table(self, name: str) -> "pl.DataFrame":
         if name not in tables.TABLES:
             raise AckclockError(
                 f'table = "{name}": unknown; choose from {", ".join(tables.TABLES)}'
@@ -193,7 +212,7 @@ class Result:
         return cls(**{table: frames[table] for table in tables.TABLES}, manifest=manifest)
 
 
-def _check(manifest: dict[str, Any], frames: dict[str, pl.DataFrame]) -> None:
+def _check(manifest: dict[str, Any], frames: "dict[str, pl.DataFrame]") -> None:
     """Raises `ValueError` for what no run of this version has written."""
     try:
         _check_shape(manifest, frames)
@@ -204,7 +223,7 @@ def _check(manifest: dict[str, Any], frames: dict[str, pl.DataFrame]) -> None:
         raise ValueError(f"ackclock {wrote} wrote it, and this is {own}; run it again") from error
 
 
-def _check_shape(manifest: dict[str, Any], frames: dict[str, pl.DataFrame]) -> None:
+def _check_shape(manifest: dict[str, Any], frames: "dict[str, pl.DataFrame]") -> None:
     wrong = next(_misfits(manifest, SHAPE), None)
     if wrong is None:
         resolved = manifest["resolved"]
@@ -256,7 +275,7 @@ def run(
     *,
     progress: Callable[[float], None] | None = None,
     pcapng: Pcapng | str | os.PathLike[str] | None = None,
-    on_packets: Callable[[pl.DataFrame], None] | None = None,
+    on_packets: "Callable[[pl.DataFrame], None] | None" = None,
 ) -> Result:
     """Simulates a scenario on one core.
 
@@ -285,12 +304,12 @@ def from_engine(
     scenario: Scenario,
     prepared: _core.Prepared,
     raw: dict[str, Any],
-    on_packets: Callable[[pl.DataFrame], None] | None = None,
+    on_packets: "Callable[[pl.DataFrame], None] | None" = None,
 ) -> Result:
     """The result of a scenario from what `_core.run_many` handed over."""
     if on_packets is not None:
         on_packets(tables.frame("packets", raw["packet_rows"]))
-    return result_of(scenario, prepared.json, prepared.algorithms, raw)
+    return _Run(scenario, lambda: (prepared.json, prepared.algorithms), raw).result()
 
 
 def _parse(resolved: str) -> dict[str, Any]:
@@ -315,12 +334,13 @@ def with_own(algorithms: Algorithms, specs: set[str]) -> Algorithms:
     }
 
 
+@functools.cache
 def versions() -> dict[str, str]:
     """What made a result, for its manifest."""
     return {
         "ackclock": _core.engine_version(),
         "python": platform.python_version(),
-        "polars": pl.__version__,
+        "polars": version("polars"),  # without importing it
     }
 
 
@@ -335,21 +355,45 @@ def result_of(
 
     `seen` has tables with all their columns that stand for those of the run.
     """
-    manifest = {
-        **versions(),
-        "backend": "sim",
-        "key": key_of(resolved, algorithms),
-        "trace_hash": raw["trace_hash"],
-        "packets": raw["packets"],
-        "wall_time_s": raw["wall_time_s"],
-        **{key: raw[key] for key in raw.keys() & {"cpu_time_s"}},  # only the simulator knows it
-        "scenario": dict(scenario.given),
-        "resolved": _parse(resolved),
-        "algorithms": algorithms,
-    }
-    more = {"flows": tables.added(scenario.flows), "sessions": tables.added(scenario.sessions)}
-    frames = {
-        table: tables.frame(table, seen.get(table, raw[table]), more.get(table, {}))
-        for table in tables.TABLES
-    }
-    return Result(**frames, manifest=manifest)
+    raw = {**raw, **seen}
+    return _Run(scenario, lambda: (resolved, algorithms), raw).result()
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What a host hands over of a run: fields of its `Result` are made of it."""
+
+    scenario: Scenario
+    #: As it was resolved, and the code that ran.
+    named: Callable[[], tuple[str, Algorithms]]
+    raw: Mapping[str, Any]
+
+    def result(self) -> Result:
+        result = Result.__new__(Result)
+        result.__dict__["_run"] = self
+        return result
+
+    def make(self, name: str) -> Any:
+        """The field of this name."""
+        if name != "manifest":
+            more = self.added(name) if name in ("flows", "sessions") else {}
+            return tables.frame(name, self.raw[name], more)
+        resolved, algorithms = self.named()
+        raw = self.raw
+        return {
+            **versions(),
+            "backend": "sim",
+            "key": key_of(resolved, algorithms),
+            "trace_hash": raw["trace_hash"],
+            "packets": raw["packets"],
+            "wall_time_s": raw["wall_time_s"],
+            **{key: raw[key] for key in raw.keys() & {"cpu_time_s"}},  # only the simulator knows it
+            "scenario": dict(self.scenario.given),
+            "resolved": _parse(resolved),
+            "algorithms": algorithms,
+        }
+
+    def added(self, table: str) -> dict[str, list[str]]:
+        """The columns of a table that the scenario has, where its rows lack them."""
+        scenario = self.scenario
+        return tables.added(scenario.flows if table == "flows" else scenario.sessions)

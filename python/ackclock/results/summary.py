@@ -66,7 +66,8 @@ def summarise(result: Result) -> dict[str, Any]:
     found = _core.summary(result, "connections" in manifest)
     some = ("trace_hash", "cpu_time_s", "kernel", "certificate", "lost_acks")
     known = {key: manifest[key] for key in some if manifest.get(key) is not None}
-    flows = result.flows[["flow", "algorithm", "direction"]].iter_rows(named=True)
+    named = (result.column("flows", name) for name in ("algorithm", "direction"))
+    flows = zip(*named, result.resolved["flows"], found["flows"], strict=True)
     return {
         "backend": manifest.get("backend", "sim"),
         "seed": result.scenario.seed,
@@ -76,10 +77,8 @@ def summarise(result: Result) -> dict[str, Any]:
         "wall_time_s": manifest["wall_time_s"],
         **known,
         "flows": [
-            flow | {"algorithm": of_stack(resolved, flow["algorithm"])} | each
-            for resolved, flow, each in zip(
-                result.resolved["flows"], flows, found["flows"], strict=True
-            )
+            {"flow": number, "algorithm": of_stack(resolved, name), "direction": direction} | each
+            for number, (name, direction, resolved, each) in enumerate(flows, 1)
         ],
         "sessions": list(_sessions(result)),
         "queues": [

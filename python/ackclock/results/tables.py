@@ -9,61 +9,49 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import polars as pl
-
 from ackclock import _core
+from ackclock.base import pl
 from ackclock.scenario.scenario import Flow, Session
 
 #: TCP_INFINITE_SSTHRESH: an ssthresh that is not known yet.
 INFINITE_SSTHRESH = 2**31 - 1
-#: Column → (type, meaning).
-Columns = dict[str, tuple[Any, str]]
 
-
-def _named(names: Sequence[str], meaning: str) -> tuple[Any, str]:
-    return pl.Enum(names), f"{meaning.removesuffix('.')}: {', '.join(names)}."
-
-
-#: What `added` adds to a table.
-_ADDED: Columns = {
-    "direction": _named(("forward", "reverse"), "Direction of the data."),
-    "algorithm": (pl.String, "Algorithm, as in the scenario."),
-}
+#: What `added` adds to `flows` and `sessions`: name of a column, kind, meaning, and its names.
+_ADDED = (
+    ("direction", "name", "Direction of the data.", ("forward", "reverse")),
+    ("algorithm", "text", "Algorithm, as in the scenario.", ()),
+)
 
 
 def added(to: Sequence[Flow | Session]) -> dict[str, list[str]]:
     """Columns of the tables `flows` and `sessions`, from the scenario."""
     return {
-        name: [getattr(each, name) for each in to for _ in range(each.count)] for name in _ADDED
+        name: [getattr(each, name) for each in to for _ in range(each.count)] for name, *_ in _ADDED
     }
 
 
-def _declared() -> dict[str, tuple[str, Columns]]:
-    types = {"u32": pl.UInt32, "u64": pl.UInt64}
-    tables = {}
-    for table, row, columns in _core.tables():
-        own: Columns = {
-            name: _named(names, meaning) if kind == "name" else (types[kind], meaning)
-            for name, kind, meaning, names in columns
-        }
-        tables[table] = row, own | (_ADDED if table in ("flows", "sessions") else {})
-    return tables
-
-
-_ALL = _declared()
+#: Table → what one row is, and of each column name, kind, meaning and the names of a kind "name".
+_ALL = {
+    table: (row, [*columns, *(_ADDED if table in ("flows", "sessions") else ())])
+    for table, row, columns in _core.tables()
+}
 #: Those that only some runs have: with `--acks`, and `ackclock linux diverge`'s.
 RARE = ("acks", "packets")
-#: Table of every run → what one row is, and column → (type, meaning). Units end the names.
+#: Table of every run → what one row is, and its columns. Units end the names.
 TABLES = {name: table for name, table in _ALL.items() if name not in RARE}
 
 
 @functools.cache
 def schema(table: str) -> dict[str, Any]:
     """Type of each column; for `acks`, of the columns that are always there."""
-    return {name: dtype for name, (dtype, _) in _ALL[table][1].items()}
+    types = {"u32": pl.UInt32, "u64": pl.UInt64, "text": pl.String}
+    return {
+        name: pl.Enum(names) if kind == "name" else types[kind]
+        for name, kind, _, names in _ALL[table][1]
+    }
 
 
-def frame(table: str, rows: Any, more: Mapping[str, Sequence[str]] = {}) -> pl.DataFrame:
+def frame(table: str, rows: Any, more: Mapping[str, Sequence[str]] = {}) -> "pl.DataFrame":
     """Makes a polars table of the engine's rows (Arrow), or of columns by name; names may be codes.
 
     `more` has columns that the rows may lack. Column by column: polars' expressions would take ten
@@ -81,23 +69,23 @@ def frame(table: str, rows: Any, more: Mapping[str, Sequence[str]] = {}) -> pl.D
     return made if made.columns == list(schema(table)) else made.select(list(schema(table)))
 
 
-def _typed(values: pl.Series, dtype: Any) -> pl.Series:
+def _typed(values: "pl.Series", dtype: Any) -> "pl.Series":
     if isinstance(dtype, pl.Enum) and values.dtype.is_numeric():
         return _names(dtype)[values].alias(values.name)
     return values.cast(dtype)
 
 
 @functools.cache
-def _names(dtype: pl.Enum) -> pl.Series:
+def _names(dtype: "pl.Enum") -> "pl.Series":
     return pl.Series(dtype.categories, dtype=dtype)
 
 
 @functools.cache
-def _without_rows(table: str) -> pl.DataFrame:
+def _without_rows(table: str) -> "pl.DataFrame":
     return pl.DataFrame(schema=schema(table))
 
 
-def acks_frame(rows: Any, private_state: Iterable[tuple[str, list[int], Any]]) -> pl.DataFrame:
+def acks_frame(rows: Any, private_state: Iterable[tuple[str, list[int], Any]]) -> "pl.DataFrame":
     """Makes a polars table of what `_kernel.run_on_kernel` returns."""
     private = []
     for name, flows, values in private_state:
@@ -106,10 +94,14 @@ def acks_frame(rows: Any, private_state: Iterable[tuple[str, list[int], Any]]) -
     return frame("acks", rows).with_columns(private)
 
 
-def acks_of(packets: pl.DataFrame) -> pl.DataFrame:
+def acks_of(packets: "pl.DataFrame") -> "pl.DataFrame":
     """The table of ACKs, from that of packets."""
     of = packets.filter(pl.col("kind") == "ack")
     return of.with_columns(time_us=pl.col("time_ns") // 1000).select(*schema("acks"))
+
+
+#: As people read them.
+_TYPES = {"u32": "uint32", "u64": "uint64", "name": "string", "text": "string"}
 
 
 def markdown() -> str:
@@ -129,7 +121,8 @@ def markdown() -> str:
         text = textwrap.fill(row, 96)
         lines += ["", f"## `{table}.parquet`", "", text, "", "| column | type | meaning |"]
         lines += ["|---|---|---|"]
-        for name, (dtype, meaning) in columns.items():
-            kind = "string" if isinstance(dtype, pl.Enum) else str(dtype()).lower()
-            lines.append(f"| `{name}` | {kind} | {meaning} |")
+        for name, kind, meaning, names in columns:
+            if names:
+                meaning = f"{meaning.removesuffix('.')}: {', '.join(names)}."  # noqa: PLW2901
+            lines.append(f"| `{name}` | {_TYPES[kind]} | {meaning} |")
     return "\n".join(lines) + "\n"

@@ -18,9 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-import polars as pl
-
 from ackclock import _core
+from ackclock.base import pl
 from ackclock.base.directory import (
     TAKEN,
     Write,
@@ -45,7 +44,7 @@ T = TypeVar("T")
 
 def write_tables(
     directory: Path,
-    tables: Mapping[str, pl.DataFrame | pl.LazyFrame],
+    tables: "Mapping[str, pl.DataFrame | pl.LazyFrame]",
     manifest: Mapping[str, Any],
 ) -> None:
     """Writes the tables as Parquet, and the manifest with their digests.
@@ -89,19 +88,19 @@ def write_manifest(about: Mapping[str, Any], directory: Path) -> None:
     write_json({"ackclock": _core.engine_version(), **about}, directory / MANIFEST)
 
 
-def write_parquet(table: pl.DataFrame, path: Path) -> None:
+def write_parquet(table: "pl.DataFrame", path: Path) -> None:
     """Writes a table. Raises `OSError`, which polars does not where a disk is full."""
     parquet = io.BytesIO()
     table.write_parquet(parquet)
     path.write_bytes(parquet.getbuffer())
 
 
-def write_csv(table: pl.DataFrame, path: Path) -> None:
+def write_csv(table: "pl.DataFrame", path: Path) -> None:
     """Writes a table as text. Raises `OSError`, as `write_parquet` does."""
     path.write_text(table.write_csv(), encoding="utf-8", newline="")
 
 
-def read_tables(directory: Path) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
+def read_tables(directory: Path) -> "tuple[dict[str, pl.DataFrame], dict[str, Any]]":
     """Reads what `write_tables` wrote: the tables and the manifest.
 
     Raises `OSError` or `ValueError` if any of it is missing or has changed.
@@ -197,7 +196,7 @@ def keep(path: Path, write: Write, read: Callable[[Path], object]) -> None:
         ) from None
 
 
-def keep_rows(path: Path, rows: pl.DataFrame, read: Callable[[Path], object]) -> None:
+def keep_rows(path: Path, rows: "pl.DataFrame", read: Callable[[Path], object]) -> None:
     """As `keep`, of a table alone."""
     about = {"ackclock": _core.engine_version()}
     keep(path, lambda partial: write_tables(partial, {"rows": rows}, about), read)
