@@ -1,7 +1,8 @@
 //! The packets that a sender sends and gets, as rows of [`PacketTable`](crate::record::PacketTable).
 
-use crate::record::{PacketKind, PacketRow, State, TimerKind};
+use crate::record::{PacketKind, PacketRow, State};
 use crate::tcp::{Ack, Sender, MOST_SACKS};
+use ackclock_net::schedule::NEVER;
 
 /// How much payload the packets of a flow have.
 #[derive(Clone, Copy)]
@@ -36,8 +37,8 @@ impl PacketRow {
     pub(crate) fn from_sender(sender: &Sender, time_ns: u64, flow: u32, bytes: Payload) -> Self {
         let seen = sender.ack_row(time_ns, flow);
         let (rto_us, timer, fires_ns) = sender.timer();
-        let timer_us = match timer {
-            TimerKind::None => 0,
+        let timer_us = match fires_ns {
+            NEVER => 0, // also while a probe leaves for the timer that has fired
             _ => fires_ns.saturating_sub(time_ns) / 1_000,
         };
         Self {
