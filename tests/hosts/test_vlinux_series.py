@@ -1,8 +1,10 @@
 """Another Linux than 6.12 in virtual time: `ackclock linux build --series 7.3`."""
 
+from functools import partial
+
 import pytest
 
-from ackclock import AckclockError, Flow, Scenario
+from ackclock import AckclockError, Flow, Scenario, run
 from ackclock.hosts import vlinux
 from ackclock.studies import diverge
 
@@ -41,6 +43,23 @@ NEW = {
 def test_every_packet_is_that_of_linux_7(name):
     each = Scenario(**USUAL | NEW[name] | {"profile": "linux-7"})
     assert diverge.diverge(each, on=f"vlinux:{SERIES}").first is None
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("machine", "newer")
+def test_two_kernels_differ_where_their_profiles_do():
+    """And the finding names both."""
+    each = Scenario(**USUAL | {"jitter": "0s"})
+    kernels = diverge.diverge(each, on=f"vlinux:{SERIES}", beside="vlinux")
+    packets, results = {}, {}
+    for profile in "linux-6", "linux-7":
+        take = partial(packets.__setitem__, profile)
+        results[profile] = run(each.replace(profile=profile), on_packets=take)
+    first, profiles = kernels.first, diverge.between(each, packets, results).first
+    assert (first.flow, first.before) == (profiles.flow, profiles.before)
+    assert first.before > 100
+    assert "the same packet is 90.000 us earlier on Linux 7.3" in kernels.title()
+    assert [*kernels.json()["packets"]] == ["vlinux", f"vlinux:{SERIES}"]
 
 
 def test_what_linux_7_alone_has():

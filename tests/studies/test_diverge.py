@@ -37,7 +37,8 @@ def ours():
 
 def between(ours, theirs):
     result, packets = ours
-    return diverge.between(SHORT, "vlinux", packets, theirs, result, result)
+    both = {"sim": packets, "vlinux": theirs}
+    return diverge.between(SHORT, both, dict.fromkeys(both, result))
 
 
 def test_the_table_of_packets(ours):
@@ -56,7 +57,7 @@ def test_the_table_of_packets(ours):
     assert {"retransmission", "loss_probe"} <= timers
 
 
-def test_a_timer_that_has_fired_is_due(ours):
+def test_a_timer_that_has_fired_is_due():
     """While the probe leaves it is still the one that is pending, as in Linux."""
     bottleneck = {"rate": "10mbit", "buffer": "20packets", "drop_packets": [10]}
     ten = Flow(algorithm="cubic", size=f"{10 * 1448}B")
@@ -84,9 +85,9 @@ def test_a_planted_difference_is_the_one_that_is_named(ours, column):
     found = between(ours, theirs).first
     assert found.flow == 2
     assert found.before == rows.filter((pl.col("flow") == 2) & (pl.col("row") < planted)).height
-    assert found.simulated["time_ns"] == rows["time_ns"][planted]
+    assert found.one["time_ns"] == rows["time_ns"][planted]
     assert found.is_in_time() == (column == "time_ns")
-    says = found.says()
+    says = found.says("sim", "Linux")
     assert "look at the queue and the receiver" in says
     assert ("5.000 us later on Linux" in says) == (column == "time_ns")
 
@@ -97,16 +98,16 @@ def test_a_state_that_differs_before_a_packet_does(ours):
     cwnd = pl.col("cwnd_packets") + (pl.col("row") == at).cast(pl.UInt32)
     both = between(ours, rows.with_columns(cwnd_packets=cwnd).drop("row"))
     assert both.first is None
-    assert both.state.simulated["cwnd_packets"] + 1 == both.state.measured["cwnd_packets"]
+    assert both.state.one["cwnd_packets"] + 1 == both.state.other["cwnd_packets"]
     assert "but for those below" in both.title()
 
 
 def test_a_side_that_sends_no_more(ours):
     kept = ours[1].filter(pl.col("time_ns") < 700_000_000)
     found = between(ours, kept).first
-    assert found.measured is None
+    assert found.other is None
     assert found.at_ns >= 700_000_000
-    assert "Linux has no such packet" in found.says()
+    assert "Linux has no such packet" in found.says("sim", "Linux")
 
 
 def test_refusals_are_one_line(ackclock, tmp_path):
@@ -116,6 +117,8 @@ def test_refusals_are_one_line(ackclock, tmp_path):
     )
     refused(ackclock("linux", "diverge", "s.toml", "--on", "kernel"), "write --on vlinux")
     refused(ackclock("linux", "diverge", "s.toml", "--on", "vlinux:5.4"), "6.12 or newer")
+    refused(ackclock("linux", "diverge", "s.toml", "--beside", "vlinux"), "write another series")
+    refused(ackclock("linux", "diverge", "s.toml", "--beside", "kernel"), "write --on vlinux")
     no_build = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     refused(ackclock("linux", "diverge", "s.toml", env=no_build), "type: ackclock linux build")
 
@@ -138,8 +141,8 @@ def test_beside_linux(ackclock, tmp_path, ours):
     shorter = SHORT.replace(bottleneck={"rate": "10mbit", "buffer": "19packets"})
     vlinux.run(shorter, on_packets=theirs.append)
     found = between(ours, theirs[0]).first
-    assert found.measured["sack_1_to_bytes"] > 0 == found.simulated["sack_1_to_bytes"]
-    lost = found.measured["ack_bytes"], found.measured["ack_bytes"] + 1448
+    assert found.other["sack_1_to_bytes"] > 0 == found.one["sack_1_to_bytes"]
+    lost = found.other["ack_bytes"], found.other["ack_bytes"] + 1448
     sent = theirs[0].filter(
         pl.col("flow") == found.flow, pl.col("from_bytes") == lost[0], pl.col("to_bytes") == lost[1]
     )

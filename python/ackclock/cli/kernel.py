@@ -14,6 +14,7 @@ from ackclock.base.kernel_part import kernel_part
 from ackclock.cli.console import (
     ALGORITHM,
     RESUMES,
+    SIM,
     VLINUX,
     Commands,
     OfFlows,
@@ -22,6 +23,7 @@ from ackclock.cli.console import (
     app,
     beside,
     err,
+    host_name,
     new_table,
     one_line_errors,
     out,
@@ -256,16 +258,25 @@ def diverge_command(
         typer.Option(
             parser=beside,
             metavar="vlinux[:SERIES]",
-            help="Beside the simulator: Linux in virtual time (docs/vlinux.md). [default: vlinux]",
+            help="Linux in virtual time (docs/vlinux.md). [default: vlinux]",
         ),
     ] = None,
+    beside_it: Annotated[
+        str,
+        typer.Option(
+            "--beside",
+            parser=host_name,
+            metavar="sim|vlinux[:SERIES]",
+            help="What it is compared with.",
+        ),
+    ] = SIM,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON.")] = False,
 ) -> None:
     """Find the first packet that differs between the simulator and Linux in virtual time.
 
     Examples:
         ackclock linux diverge examples/two_cubic.toml --on vlinux
-        ackclock linux diverge examples/two_cubic.toml --on vlinux:7.3 -o out/diverge
+        ackclock linux diverge examples/two_cubic.toml --on vlinux:7.3 --beside vlinux -o out
 
     Shows what each sender knew then: its window, what is in flight, its timer and the SACK
     blocks. Both run without jitter. The output directory gets the packets of both sides
@@ -281,7 +292,7 @@ def diverge_command(
         chosen = changed(read_one(scenario), settings or [], algorithm or [])
         with nullcontext() if output is None else Directory(output) as directory:
             with progress_bar(scenario.name) as progress:
-                found = diverge(chosen, on=sides[0], progress=progress)
+                found = diverge(chosen, on=sides[0], beside=beside_it, progress=progress)
             if directory is not None:
                 directory.fill(found.write)
         if as_json:

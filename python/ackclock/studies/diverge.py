@@ -1,4 +1,4 @@
-"""The first packet that differs between the simulator and Linux in virtual time.
+"""The first packet that differs between the simulator and Linux in virtual time, or two of these.
 
 Both sides record each packet that a sender sends or gets, with what the sender knew just before
 (`packets` of docs/tables.md). Up to the first difference the two are one run.
@@ -34,6 +34,8 @@ PACKET = (
 STATE = ("una_bytes", "nxt_bytes", "cwnd_packets", "ssthresh_packets", "in_flight_packets", "state")
 #: Times are equal within this, and a ns for each data packet: netem takes whole ns for a packet.
 NEAR_NS = 1000
+#: The side that is no Linux.
+SIM = "sim"
 #: Packets of the flow that are shown before the one that differs.
 SHOWN = 3
 
@@ -47,34 +49,32 @@ class Difference:
     flow: int
     #: Packets of the flow before it, which are equal.
     before: int
-    simulated: Row | None
-    measured: Row | None
+    one: Row | None
+    other: Row | None
 
     @property
     def at_ns(self) -> int:
         """When the first of the two is."""
-        return min(int(row["time_ns"]) for row in (self.simulated, self.measured) if row)
+        return min(int(row["time_ns"]) for row in (self.one, self.other) if row)
 
     def is_in_time(self) -> bool:
         """Whether it is the same packet at another time."""
-        one, other = self.simulated, self.measured
+        one, other = self.one, self.other
         if one is None or other is None:
             return False
         return all(one[name] == other[name] for name in PACKET)
 
-    def says(self) -> str:
-        """What is found, and where to look."""
-        first = self.simulated or self.measured
-        assert first is not None
-        if self.is_in_time() and self.simulated and self.measured:
-            late_ns = self.measured["time_ns"] - self.simulated["time_ns"]
+    def says(self, one: str, other: str) -> str:
+        """What is found, and where to look; `one` and `other`: what the sides are called."""
+        if self.is_in_time() and self.one and self.other:
+            late_ns = self.other["time_ns"] - self.one["time_ns"]
             what = "later" if late_ns > 0 else "earlier"
-            found = f"the same packet is {abs(late_ns) / 1000:,.3f} us {what} on Linux"
-        elif not (self.simulated and self.measured):
-            found = f"{'Linux' if self.simulated else 'the simulator'} has no such packet"
+            found = f"the same packet is {abs(late_ns) / 1000:,.3f} us {what} on {other}"
+        elif not (self.one and self.other):
+            found = f"{other if self.one else one} has no such packet"
         else:
             found = "the packets differ"
-        kinds = {row["kind"] for row in (self.simulated, self.measured) if row}
+        kinds = {row["kind"] for row in (self.one, self.other) if row}
         look = {
             frozenset(["data"]): "all ACKs up to here are equal: look at the sender",
             frozenset(
@@ -89,31 +89,40 @@ class Divergence:
     """Both runs of a scenario, packet by packet."""
 
     scenario: Scenario
-    #: Such as "vlinux".
-    on: str
-    #: Tables `packets`.
-    simulated: pl.DataFrame
-    measured: pl.DataFrame
+    #: "sim" or such as "vlinux" → its table `packets`: of what is beside, and of Linux.
+    packets: Mapping[str, pl.DataFrame]
     #: None: they are equal to the end.
     first: Difference | None
     #: The first ACK before which the senders' states differ, if that is earlier.
     state: Difference | None
     manifests: Mapping[str, Mapping[str, Any]]
 
+    @property
+    def _one(self) -> pl.DataFrame:
+        return next(iter(self.packets.values()))
+
+    @property
+    def names(self) -> list[str]:
+        """What the sides are called."""
+        if SIM in self.packets:
+            return ["the simulator", "Linux"]
+        return [f"Linux {_machines(side).series}" for side in self.packets]
+
     def title(self) -> str:
         """The finding in one line."""
-        data = int((self.simulated["kind"] == "data").sum())
-        flows = self.simulated["flow"].n_unique()
+        one = self._one
+        data = int((one["kind"] == "data").sum())
+        flows = one["flow"].n_unique()
         if self.first is None:
             return (
-                f"equal to the end: {data} data packets and {len(self.simulated) - data} ACKs of "
+                f"equal to the end: {data} data packets and {len(one) - data} ACKs of "
                 f"{flows} flow{'s' if flows > 1 else ''}, and the senders' states"
                 + ("" if self.state is None else " but for those below")
             )
         first = self.first
         return (
             f"flow {first.flow} differs at {first.at_ns / 1e6:.6f} ms, "
-            f"after {first.before} equal packets of it: {first.says()}"
+            f"after {first.before} equal packets of it: {first.says(*self.names)}"
         )
 
     def table(self) -> html.Table | None:
@@ -121,20 +130,21 @@ class Divergence:
         found = self.first or self.state
         if found is None:
             return None
-        one, other = _cells(found.simulated), _cells(found.measured)
+        one, other = _cells(found.one), _cells(found.other)
         rows = []
         for name in one or other:
             mine, theirs = one.get(name, ""), other.get(name, "")
             # The simulator's fires when the timer wheel has it; Linux says when it is due.
             same = mine.split(" ")[0] == theirs.split(" ")[0] if name == "timer" else mine == theirs
             rows.append((name, mine, theirs, "" if same else "differs"))
-        return html.Table(("", "simulator", self.on, ""), rows)
+        sides = ("simulator" if side == SIM else side for side in self.packets)
+        return html.Table(("", *sides, ""), rows)
 
     def before(self) -> html.Table | None:
         """The packets of the flow just before, which both sides have."""
         if self.first is None or not self.first.before:
             return None
-        of = self.simulated.filter(pl.col("flow") == self.first.flow)
+        of = self._one.filter(pl.col("flow") == self.first.flow)
         from_ = max(self.first.before - SHOWN, 0)
         rows = of[from_ : self.first.before].iter_rows(named=True)
         shown = [
@@ -144,24 +154,21 @@ class Divergence:
         return html.Table(("equal until then", "packet", "cwnd"), shown)
 
     def notes(self) -> list[str]:
-        """What differs by the set-up, and an earlier difference of the states."""
-        lines = linux.host(self.on).differences(self.scenario)
-        if self.first is not None and self.state is not None:
-            one, other = self.state.simulated or {}, self.state.measured or {}
-            differ = (
-                f"{name} {one[name]} | {other[name]}" for name in STATE if one[name] != other[name]
-            )
-            lines.append(
-                f"flow {self.state.flow}: the senders' states differ from "
-                f"{self.state.at_ns / 1e6:.6f} ms on: {', '.join(differ)}"
-            )
-        return lines
+        """An earlier difference of the states."""
+        if self.first is None or self.state is None:
+            return []
+        one, other = self.state.one or {}, self.state.other or {}
+        differ = (
+            f"{name} {one[name]} | {other[name]}" for name in STATE if one[name] != other[name]
+        )
+        at = f"{self.state.at_ns / 1e6:.6f} ms on: {', '.join(differ)}"
+        return [f"flow {self.state.flow}: the senders' states differ from {at}"]
 
     def json(self) -> dict[str, Any]:
         """The same for programs."""
         return {
             "equal": self.first is None,
-            "packets": {"sim": len(self.simulated), self.on: len(self.measured)},
+            "packets": {side: len(of) for side, of in self.packets.items()},
             "first": self._json(self.first),
             "state": self._json(self.state),
         }
@@ -169,50 +176,63 @@ class Divergence:
     def _json(self, found: Difference | None) -> dict[str, Any] | None:
         if found is None:
             return None
-        sides = {"sim": found.simulated, self.on: found.measured}
-        return {"flow": found.flow, "equal_packets": found.before, **sides}
+        sides = zip(self.packets, (found.one, found.other), strict=True)
+        return {"flow": found.flow, "equal_packets": found.before, **dict(sides)}
 
     def write(self, directory: Path) -> None:
         """Writes the packets of both sides, the scenario, and what was found."""
-        sides = {"sim": self.simulated, self.on: self.measured}
-        both = pl.concat([of.with_columns(side=pl.lit(name)) for name, of in sides.items()])
+        sides = self.packets.items()
+        both = pl.concat([of.with_columns(side=pl.lit(name)) for name, of in sides])
         write_parquet(both, directory / "packets.parquet")
         (directory / "scenario.toml").write_text(self.scenario.to_toml(), encoding="utf-8")
         write_json(self.json() | {"runs": self.manifests}, directory / MANIFEST)
 
 
 def diverge(
-    scenario: Scenario, *, on: str = "vlinux", progress: Callable[[float], None] | None = None
+    scenario: Scenario,
+    *,
+    on: str = "vlinux",
+    beside: str = SIM,
+    progress: Callable[[float], None] | None = None,
 ) -> Divergence:
-    """Runs a scenario in the simulator and `on` "vlinux" or "vlinux:7.3", packet by packet.
+    """Runs a scenario `on` "vlinux" or "vlinux:7.3", and `beside` it: "sim", or another of these.
 
     Both without jitter, which virtual Linux has not. Raises `AckclockError` if one side cannot, or
     the virtual Linux is not built.
     """
-    host = linux.host(on)
-    if not isinstance(host, Machines):
-        raise AckclockError(f"--on {on}: no two runs there are equal; write --on vlinux")
+    if on == beside:
+        raise AckclockError(f"--beside {beside}: it is the other side, too; write another series")
     scenario = scenario.replace(jitter="0s")
-    seen: dict[str, pl.DataFrame] = {}
+    packets: dict[str, pl.DataFrame] = {}
+    results = {}
     with snapshot.held():
-        host.check(scenario)
-        built = build.find(host.series)
-        simulated = run(linux.like(scenario, on), on_packets=partial(seen.__setitem__, "sim"))
-        take = partial(seen.__setitem__, on)
-        measured = vlinux.run(scenario, progress=progress, on_packets=take, built=built)
-    return between(scenario, on, seen["sim"], seen[on], simulated, measured)
+        hosts = {side: _machines(side) for side in (beside, on) if side != SIM}
+        for host in hosts.values():
+            host.check(scenario)
+        built = {side: build.find(host.series) for side, host in hosts.items()}
+        for side in (beside, on):
+            take = partial(packets.__setitem__, side)
+            if side == SIM:
+                results[side] = run(linux.like(scenario, on), on_packets=take)
+                continue
+            of = built[side]
+            results[side] = vlinux.run(scenario, progress=progress, on_packets=take, built=of)
+    return between(scenario, packets, results)
+
+
+def _machines(side: str) -> Machines:
+    host = linux.host(side)
+    if not isinstance(host, Machines):
+        raise AckclockError(f"{side}: no two runs there are equal; write --on vlinux")
+    return host
 
 
 def between(
-    scenario: Scenario,
-    on: str,
-    ours: pl.DataFrame,
-    theirs: pl.DataFrame,
-    simulated: Result,
-    measured: Result,
+    scenario: Scenario, packets: Mapping[str, pl.DataFrame], results: Mapping[str, Result]
 ) -> Divergence:
-    """The first difference of two tables `packets`."""
-    end_ns = int(simulated.manifest["resolved"]["duration_ns"])
+    """The first difference of two tables `packets`, of the sides as `Divergence` has them."""
+    ours, theirs = packets.values()
+    end_ns = int(next(iter(results.values())).manifest["resolved"]["duration_ns"])
     data_ns = np.sort(theirs.filter(pl.col("kind") == "data")["time_ns"].to_numpy())
     found, states = [], []
     numbers = sorted({*ours["flow"].unique(), *theirs["flow"].unique()})
@@ -226,8 +246,8 @@ def between(
     state = min(states, key=lambda each: each.at_ns, default=None)
     if first is not None and state is not None and state.at_ns >= first.at_ns:
         state = None
-    manifests = {"sim": simulated.manifest, on: measured.manifest}
-    return Divergence(scenario, on, ours, theirs, first, state, manifests)
+    manifests = {side: result.manifest for side, result in results.items()}
+    return Divergence(scenario, packets, first, state, manifests)
 
 
 def _first(
