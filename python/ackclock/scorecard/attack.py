@@ -46,22 +46,22 @@ SCENARIO, DATA, PICTURE = "attack.toml", "attack.json", "attack"
 
 def damage(trouble: Trouble, hurt: str, mine: Result, alone: Result | None) -> float:
     """How bad a run is, from 0 to 1, as `HURTS` says."""
-    found = numbers(mine)
     if hurt == "R3":
         left_bps = max(metrics.capacity_bps(mine) - trouble.pulse_bps, 0.1 * trouble.rate_bps)
-        return float(np.clip(1 - 1e6 * found.mine_mbps / left_bps, 0, 1))
+        return float(np.clip(1 - 1e6 * numbers(mine).mine_mbps / left_bps, 0, 1))
     if hurt == "R4":
-        return found.loss_percent / 100
-    if hurt == "R5":
-        both = metrics.goodput_bps(mine)[:2]
-        return 1 - float(both.min() / max(both.max(), 1))
+        return numbers(mine).loss_percent / 100
     if hurt == "R8":
-        return min(found.delay_p95_ms / 1e3, 1.0)
+        return min(numbers(mine).delay_p95_ms / 1e3, 1.0)
+    every = metrics.goodput_bps(mine)
+    if hurt == "R5":
+        both = every[:2]
+        return 1 - float(both.min() / max(both.max(), 1))
     assert alone is not None, "harm needs the others alone"
     count = trouble.cross[1] if trouble.cross else 1
-    own = len(metrics.goodput_bps(mine)) - len(metrics.goodput_bps(alone))
-    beside = metrics.goodput_bps(mine)[own : own + count].mean()
-    without = metrics.goodput_bps(alone)[:count].mean()
+    others = metrics.goodput_bps(alone)
+    own = len(every) - len(others)
+    beside, without = every[own : own + count].mean(), others[:count].mean()
     return float(np.clip(1 - beside / max(without, 1), 0, 1))
 
 
@@ -193,16 +193,19 @@ def searched(
         yield Candidates([worst])
         kept = judge.judge([worst], SEEDS)[0]
         best = _found(judge, seed, tried, worst, kept)
-        again = True
+        least, again = KEPT * best.excess, True
         while again:
             again = False
             for simpler in worst.simpler():
                 if simpler == worst or (hurt == "R7" and simpler.cross is None):
                     continue
                 yield Candidates([simpler])
-                judged = judge.judge([simpler], SEEDS)
-                candidate = _found(judge, seed, tried, simpler, judged[0])
-                if candidate.excess >= KEPT * _found(judge, seed, tried, worst, kept).excess:
+                for seeds in (SEEDS[:1], SEEDS):  # most lose too much with the first seed
+                    judged = judge.judge([simpler], seeds)
+                    candidate = _found(judge, seed, tried, simpler, judged[0])
+                    if candidate.excess < least:
+                        break
+                else:
                     worst, best, again = simpler, candidate, True
                     break
         yield best
