@@ -51,11 +51,11 @@ def test_two_kernels_differ_where_their_profiles_do():
     """And the finding names both."""
     each = Scenario(**USUAL | {"jitter": "0s"})
     kernels = diverge.diverge(each, on=f"vlinux:{SERIES}", beside="vlinux")
-    packets, results = {}, {}
+    packets, manifests = {}, {}
     for profile in "linux-6", "linux-7":
         take = partial(packets.__setitem__, profile)
-        results[profile] = run(each.replace(profile=profile), on_packets=take)
-    first, profiles = kernels.first, diverge.between(each, packets, results).first
+        manifests[profile] = run(each.replace(profile=profile), on_packets=take).manifest
+    first, profiles = kernels.first, diverge.between(each, packets, manifests).first
     assert (first.flow, first.before) == (profiles.flow, profiles.before)
     assert first.before > 100
     assert "the same packet is 90.000 us earlier on Linux 7.3" in kernels.title()

@@ -34,7 +34,7 @@ CEILINGS = {
     "ackclock.scenario": 860,
     "ackclock.scorecard": 1828,
     "ackclock.store": 250,
-    "ackclock.studies": 1024,
+    "ackclock.studies": 1022,
     "ackclock.sweeps": 853,
     "host": 5499,
     "linux": 6499,
@@ -45,7 +45,7 @@ CEILINGS = {
     "py-tables": 341,
     "quic": 997,
     "resolve": 3091,
-    "sim": 14765,
+    "sim": 14764,
     "wasm": 588,
 }
 

@@ -38,7 +38,7 @@ def ours():
 def between(ours, theirs):
     result, packets = ours
     both = {"sim": packets, "vlinux": theirs}
-    return diverge.between(SHORT, both, dict.fromkeys(both, result))
+    return diverge.between(SHORT, both, dict.fromkeys(both, result.manifest))
 
 
 def test_the_table_of_packets(ours):

@@ -37,10 +37,9 @@ impl PacketRow {
     pub(crate) fn from_sender(sender: &Sender, time_ns: u64, flow: u32, bytes: Payload) -> Self {
         let seen = sender.ack_row(time_ns, flow);
         let (rto_us, timer, fires_ns) = sender.timer();
-        let timer_us = match fires_ns {
-            NEVER => 0, // also while a probe leaves for the timer that has fired
-            _ => fires_ns.saturating_sub(time_ns) / 1_000,
-        };
+        // Also while a probe leaves for the timer that has fired.
+        let is_off = fires_ns == NEVER;
+        let until_us = fires_ns.saturating_sub(time_ns) / 1_000;
         Self {
             time_ns,
             flow,
@@ -52,7 +51,7 @@ impl PacketRow {
             in_flight_packets: seen.in_flight_packets,
             rto_us,
             timer,
-            timer_us,
+            timer_us: if is_off { 0 } else { until_us },
             state: State(sender.state() as u8),
             ..Self::default()
         }

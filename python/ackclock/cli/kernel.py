@@ -14,7 +14,6 @@ from ackclock.base.kernel_part import kernel_part
 from ackclock.cli.console import (
     ALGORITHM,
     RESUMES,
-    SIM,
     VLINUX,
     Commands,
     OfFlows,
@@ -23,7 +22,6 @@ from ackclock.cli.console import (
     app,
     beside,
     err,
-    host_name,
     new_table,
     one_line_errors,
     out,
@@ -255,21 +253,12 @@ def diverge_command(
     algorithm: OfFlows = None,
     on: Annotated[
         list[str] | None,
-        typer.Option(
-            parser=beside,
-            metavar="vlinux[:SERIES]",
-            help="Linux in virtual time (docs/vlinux.md). [default: vlinux]",
-        ),
+        typer.Option(parser=beside, metavar="vlinux[:SERIES]", help="Which. [default: vlinux]"),
     ] = None,
     beside_it: Annotated[
-        str,
-        typer.Option(
-            "--beside",
-            parser=host_name,
-            metavar="sim|vlinux[:SERIES]",
-            help="What it is compared with.",
-        ),
-    ] = SIM,
+        str | None,
+        typer.Option("--beside", parser=beside, metavar="vlinux", help="In the simulator's place."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON.")] = False,
 ) -> None:
     """Find the first packet that differs between the simulator and Linux in virtual time.

@@ -19,7 +19,7 @@ from ackclock.hosts import linux, vlinux
 from ackclock.hosts.vlinux import build
 from ackclock.hosts.vlinux.machines import Machines
 from ackclock.results import tables
-from ackclock.results.result import Result, run
+from ackclock.results.result import run
 from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import Scenario
 from ackclock.store.entries import MANIFEST, write_json, write_parquet
@@ -34,8 +34,11 @@ PACKET = (
 STATE = ("una_bytes", "nxt_bytes", "cwnd_packets", "ssthresh_packets", "in_flight_packets", "state")
 #: Times are equal within this, and a ns for each data packet: netem takes whole ns for a packet.
 NEAR_NS = 1000
-#: The side that is no Linux.
-SIM = "sim"
+LOOK = {
+    "data": "all ACKs up to here are equal: look at the sender",
+    "ack": "all data sent up to here is equal: look at the queue and the receiver",
+    "both": "one side sends where the other gets an ACK: look at its timers",
+}
 #: Packets of the flow that are shown before the one that differs.
 SHOWN = 3
 
@@ -60,9 +63,7 @@ class Difference:
     def is_in_time(self) -> bool:
         """Whether it is the same packet at another time."""
         one, other = self.one, self.other
-        if one is None or other is None:
-            return False
-        return all(one[name] == other[name] for name in PACKET)
+        return bool(one and other and all(one[name] == other[name] for name in PACKET))
 
     def says(self, one: str, other: str) -> str:
         """What is found, and where to look; `one` and `other`: what the sides are called."""
@@ -74,14 +75,8 @@ class Difference:
             found = f"{other if self.one else one} has no such packet"
         else:
             found = "the packets differ"
-        kinds = {row["kind"] for row in (self.one, self.other) if row}
-        look = {
-            frozenset(["data"]): "all ACKs up to here are equal: look at the sender",
-            frozenset(
-                ["ack"]
-            ): "all data sent up to here is equal: look at the queue and the receiver",
-        }.get(frozenset(kinds), "one side sends where the other gets an ACK: look at its timers")
-        return f"{found}; {look}"
+        kind, *more = {row["kind"] for row in (self.one, self.other) if row}
+        return f"{found}; {LOOK['both' if more else kind]}"
 
 
 @dataclass(frozen=True)
@@ -98,28 +93,22 @@ class Divergence:
     manifests: Mapping[str, Mapping[str, Any]]
 
     @property
-    def _one(self) -> pl.DataFrame:
-        return next(iter(self.packets.values()))
-
-    @property
     def names(self) -> list[str]:
         """What the sides are called."""
-        if SIM in self.packets:
-            return ["the simulator", "Linux"]
-        return [f"Linux {_machines(side).series}" for side in self.packets]
+        kernels = (str(of.get("kernel", "")).split() for of in self.manifests.values())
+        return [f"Linux {of[0]}" if of else "the simulator" for of in kernels]
 
     def title(self) -> str:
         """The finding in one line."""
-        one = self._one
+        one, _ = self.packets.values()
         data = int((one["kind"] == "data").sum())
         flows = one["flow"].n_unique()
-        if self.first is None:
+        if (first := self.first) is None:
             return (
                 f"equal to the end: {data} data packets and {len(one) - data} ACKs of "
                 f"{flows} flow{'s' if flows > 1 else ''}, and the senders' states"
                 + ("" if self.state is None else " but for those below")
             )
-        first = self.first
         return (
             f"flow {first.flow} differs at {first.at_ns / 1e6:.6f} ms, "
             f"after {first.before} equal packets of it: {first.says(*self.names)}"
@@ -127,8 +116,7 @@ class Divergence:
 
     def table(self) -> html.Table | None:
         """What each side had and knew at the first difference; None: there is none."""
-        found = self.first or self.state
-        if found is None:
+        if (found := self.first or self.state) is None:
             return None
         one, other = _cells(found.one), _cells(found.other)
         rows = []
@@ -137,16 +125,15 @@ class Divergence:
             # The simulator's fires when the timer wheel has it; Linux says when it is due.
             same = mine.split(" ")[0] == theirs.split(" ")[0] if name == "timer" else mine == theirs
             rows.append((name, mine, theirs, "" if same else "differs"))
-        sides = ("simulator" if side == SIM else side for side in self.packets)
-        return html.Table(("", *sides, ""), rows)
+        return html.Table(("", *self.names, ""), rows)
 
     def before(self) -> html.Table | None:
         """The packets of the flow just before, which both sides have."""
         if self.first is None or not self.first.before:
             return None
-        of = self._one.filter(pl.col("flow") == self.first.flow)
-        from_ = max(self.first.before - SHOWN, 0)
-        rows = of[from_ : self.first.before].iter_rows(named=True)
+        one, _ = self.packets.values()
+        end, of = self.first.before, one.filter(pl.col("flow") == self.first.flow)
+        rows = of[max(end - SHOWN, 0) : end].iter_rows(named=True)
         shown = [
             (f"{row['time_ns'] / 1e6:.6f} ms", _packet(row), str(row["cwnd_packets"]))
             for row in rows
@@ -158,10 +145,8 @@ class Divergence:
         if self.first is None or self.state is None:
             return []
         one, other = self.state.one or {}, self.state.other or {}
-        differ = (
-            f"{name} {one[name]} | {other[name]}" for name in STATE if one[name] != other[name]
-        )
-        at = f"{self.state.at_ns / 1e6:.6f} ms on: {', '.join(differ)}"
+        differ = ", ".join(f"{n} {one[n]} | {other[n]}" for n in STATE if one[n] != other[n])
+        at = f"{self.state.at_ns / 1e6:.6f} ms on: {differ}"
         return [f"flow {self.state.flow}: the senders' states differ from {at}"]
 
     def json(self) -> dict[str, Any]:
@@ -181,8 +166,7 @@ class Divergence:
 
     def write(self, directory: Path) -> None:
         """Writes the packets of both sides, the scenario, and what was found."""
-        sides = self.packets.items()
-        both = pl.concat([of.with_columns(side=pl.lit(name)) for name, of in sides])
+        both = pl.concat([of.with_columns(side=pl.lit(side)) for side, of in self.packets.items()])
         write_parquet(both, directory / "packets.parquet")
         (directory / "scenario.toml").write_text(self.scenario.to_toml(), encoding="utf-8")
         write_json(self.json() | {"runs": self.manifests}, directory / MANIFEST)
@@ -192,10 +176,10 @@ def diverge(
     scenario: Scenario,
     *,
     on: str = "vlinux",
-    beside: str = SIM,
+    beside: str | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Divergence:
-    """Runs a scenario `on` "vlinux" or "vlinux:7.3", and `beside` it: "sim", or another of these.
+    """Runs a scenario `on` "vlinux" or "vlinux:7.3", `beside` another one or the simulator.
 
     Both without jitter, which virtual Linux has not. Raises `AckclockError` if one side cannot, or
     the virtual Linux is not built.
@@ -204,35 +188,33 @@ def diverge(
         raise AckclockError(f"--beside {beside}: it is the other side, too; write another series")
     scenario = scenario.replace(jitter="0s")
     packets: dict[str, pl.DataFrame] = {}
-    results = {}
+    manifests = {}
     with snapshot.held():
-        hosts = {side: _machines(side) for side in (beside, on) if side != SIM}
-        for host in hosts.values():
-            host.check(scenario)
-        built = {side: build.find(host.series) for side, host in hosts.items()}
-        for side in (beside, on):
+        built = {side: _built(side, scenario) for side in (beside, on) if side}
+        for side in (beside or "sim", on):
             take = partial(packets.__setitem__, side)
-            if side == SIM:
-                results[side] = run(linux.like(scenario, on), on_packets=take)
-                continue
-            of = built[side]
-            results[side] = vlinux.run(scenario, progress=progress, on_packets=take, built=of)
-    return between(scenario, packets, results)
+            if of := built.get(side):
+                ran = vlinux.run(scenario, progress=progress, on_packets=take, built=of)
+            else:
+                ran = run(linux.like(scenario, on), on_packets=take)
+            manifests[side] = ran.manifest
+    return between(scenario, packets, manifests)
 
 
-def _machines(side: str) -> Machines:
+def _built(side: str, scenario: Scenario) -> build.Built:
     host = linux.host(side)
     if not isinstance(host, Machines):
         raise AckclockError(f"{side}: no two runs there are equal; write --on vlinux")
-    return host
+    host.check(scenario)
+    return build.find(host.series)
 
 
 def between(
-    scenario: Scenario, packets: Mapping[str, pl.DataFrame], results: Mapping[str, Result]
+    scenario: Scenario, packets: Mapping[str, pl.DataFrame], manifests: Mapping[str, Row]
 ) -> Divergence:
     """The first difference of two tables `packets`, of the sides as `Divergence` has them."""
     ours, theirs = packets.values()
-    end_ns = int(next(iter(results.values())).manifest["resolved"]["duration_ns"])
+    end_ns = int(next(iter(manifests.values()))["resolved"]["duration_ns"])
     data_ns = np.sort(theirs.filter(pl.col("kind") == "data")["time_ns"].to_numpy())
     found, states = [], []
     numbers = sorted({*ours["flow"].unique(), *theirs["flow"].unique()})
@@ -246,7 +228,6 @@ def between(
     state = min(states, key=lambda each: each.at_ns, default=None)
     if first is not None and state is not None and state.at_ns >= first.at_ns:
         state = None
-    manifests = {side: result.manifest for side, result in results.items()}
     return Divergence(scenario, packets, first, state, manifests)
 
 
