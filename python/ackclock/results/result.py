@@ -19,7 +19,7 @@ from ackclock.base.errors import AckclockError
 from ackclock.results import tables
 from ackclock.results.pcapng import Pcapng, written
 from ackclock.scenario.scenario import KERNEL, Scenario, check_is_scenario
-from ackclock.scenario.snapshot import Algorithms, key_of
+from ackclock.scenario.snapshot import Algorithms, key_of, named
 from ackclock.store import entries
 from ackclock.store.entries import MANIFEST
 
@@ -309,7 +309,7 @@ def from_engine(
     """The result of a scenario from what `_core.run_many` handed over."""
     if on_packets is not None:
         on_packets(tables.frame("packets", raw["packet_rows"]))
-    return _Run(scenario, lambda: (prepared.json, prepared.algorithms), raw).result()
+    return _Run(scenario, lambda: (prepared.json, *named(prepared)), raw).result()
 
 
 def _parse(resolved: str) -> dict[str, Any]:
@@ -355,8 +355,8 @@ def result_of(
 
     `seen` has tables with all their columns that stand for those of the run.
     """
-    raw = {**raw, **seen}
-    return _Run(scenario, lambda: (resolved, algorithms), raw).result()
+    of = (resolved, key_of(resolved, algorithms), algorithms)
+    return _Run(scenario, lambda: of, {**raw, **seen}).result()
 
 
 @dataclass(frozen=True)
@@ -364,8 +364,8 @@ class _Run:
     """What a host hands over of a run: fields of its `Result` are made of it."""
 
     scenario: Scenario
-    #: As it was resolved, and the code that ran.
-    named: Callable[[], tuple[str, Algorithms]]
+    #: As it was resolved, its key, and the code that ran.
+    named: Callable[[], tuple[str, str, Algorithms]]
     raw: Mapping[str, Any]
 
     def result(self) -> Result:
@@ -378,12 +378,12 @@ class _Run:
         if name != "manifest":
             more = self.added(name) if name in ("flows", "sessions") else {}
             return tables.frame(name, self.raw[name], more)
-        resolved, algorithms = self.named()
+        resolved, key, algorithms = self.named()
         raw = self.raw
         return {
             **versions(),
             "backend": "sim",
-            "key": key_of(resolved, algorithms),
+            "key": key,
             "trace_hash": raw["trace_hash"],
             "packets": raw["packets"],
             "wall_time_s": raw["wall_time_s"],

@@ -5,7 +5,6 @@ Quantities are text with a unit ("250mbit", "200ms", "1bdp"); `Scenario.resolve`
 the canonical integers that the simulator reads (``crates/sim/src/scenario``).
 """
 
-import copy
 import json
 import re
 from collections import Counter
@@ -98,7 +97,7 @@ class Scenario(ScenarioKeys):
 
     def with_files(self, c_file: Callable[[str], str], of_link: Callable[[str, str], str]) -> Self:
         """The same scenario with other paths for its C files and the files of its links by key."""
-        fields = copy.deepcopy(dict(self.given))
+        fields = self._written.fields
         _rename_files(fields, c_file, of_link)
         return self._changed(fields)
 
@@ -152,7 +151,7 @@ class Scenario(ScenarioKeys):
         A key is set once, but a flow's own setting may follow the one of all flows.
         Raises `AckclockError` that names the setting and the fix.
         """
-        fields = copy.deepcopy(dict(self.given))
+        fields = self._written.fields
         settings.assign(fields, texts)
         return self._changed(fields)
 
@@ -232,8 +231,7 @@ class Scenario(ScenarioKeys):
         version of another host is given.
         """
         if version is None:
-            prepared = self.prepare()
-            return snapshot.key_of(prepared.json, prepared.algorithms)
+            return snapshot.named(self.prepare())[0]
         with self._named():
             algorithms = snapshot.current().read(self._written, as_module=True)
         return snapshot.key_of(self.resolve(), algorithms, version)

@@ -39,8 +39,9 @@ class Snapshots:
 
     def __init__(self, contents: Mapping[str, bytes] | None = None) -> None:
         self.core = _core.Snapshot(None if contents is None else dict(contents))
-        #: Resolves a scenario for the simulator, once for its key and its run.
+        #: Resolves a scenario for the simulator, and names it, once for its key and its run.
         self.prepare = functools.lru_cache(PREPARED)(self.core.prepare)
+        self.named = functools.lru_cache(PREPARED)(_named)
 
     @functools.cached_property
     def kernel(self) -> Any:
@@ -111,6 +112,16 @@ def current() -> _core.Snapshot:
 def prepare(scenario: _core.Written) -> _core.Prepared:
     """A scenario as the simulator takes it."""
     return (_held.get() or Snapshots()).prepare(scenario)
+
+
+def named(prepared: _core.Prepared) -> tuple[str, Algorithms]:
+    """The key of its result, and the code that runs."""
+    return (_held.get() or Snapshots()).named(prepared)
+
+
+def _named(prepared: _core.Prepared) -> tuple[str, Algorithms]:
+    algorithms = prepared.algorithms
+    return key_of(prepared.json, algorithms), algorithms
 
 
 def of_kernel() -> Any:

@@ -55,13 +55,11 @@ def damage(trouble: Trouble, hurt: str, mine: Result, alone: Result | None) -> f
         return min(numbers(mine).delay_p95_ms / 1e3, 1.0)
     every = metrics.goodput_bps(mine)
     if hurt == "R5":
-        both = every[:2]
-        return 1 - float(both.min() / max(both.max(), 1))
+        return 1 - float(every[:2].min() / max(every[:2].max(), 1))
     assert alone is not None, "harm needs the others alone"
     count = trouble.cross[1] if trouble.cross else 1
     others = metrics.goodput_bps(alone)
-    own = len(every) - len(others)
-    beside, without = every[own : own + count].mean(), others[:count].mean()
+    beside, without = every[-len(others) :][:count].mean(), others[:count].mean()
     return float(np.clip(1 - beside / max(without, 1), 0, 1))
 
 
@@ -191,8 +189,7 @@ def searched(
             except StopIteration:
                 break
         yield Candidates([worst])
-        kept = judge.judge([worst], SEEDS)[0]
-        best = _found(judge, seed, tried, worst, kept)
+        best = _found(judge, seed, tried, worst, judge.judge([worst], SEEDS)[0])
         least, again = KEPT * best.excess, True
         while again:
             again = False
@@ -201,8 +198,8 @@ def searched(
                     continue
                 yield Candidates([simpler])
                 for seeds in (SEEDS[:1], SEEDS):  # most lose too much with the first seed
-                    judged = judge.judge([simpler], seeds)
-                    candidate = _found(judge, seed, tried, simpler, judged[0])
+                    (of,) = judge.judge([simpler], seeds)
+                    candidate = _found(judge, seed, tried, simpler, of)
                     if candidate.excess < least:
                         break
                 else:

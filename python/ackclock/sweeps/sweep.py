@@ -135,8 +135,9 @@ class Sweep:
             else axes.hypercube(self.axes, samples, samples_seed)
         )
         at = lru_cache(1)(self._at)
-        # One that was resolved for its key runs as it is.
-        self._scenario_of = lru_cache(PREPARED)(lambda pair: at(pair[0]).replace(seed=pair[1]))
+        # The first seed is in each point; one that was resolved for its key runs as it is.
+        self.scenario = scenario.replace(seed=self.seeds[0])
+        self._scenario_of = lru_cache(PREPARED)(lambda pair: with_seed(at(pair[0]), pair[1]))
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str], *, most: int | None = None) -> "Sweep":
@@ -379,6 +380,11 @@ class Decision:
             return stats.verdict(mean, self.low, self.high)
         first, *_, most = self.looks if len(self.looks) > 1 else self.looks * 2
         return sequential.verdict(mean, self.low, self.high, most=most, first=first)
+
+
+def with_seed(scenario: Scenario, seed: int) -> Scenario:
+    """The scenario with this seed."""
+    return scenario if scenario.seed == seed else scenario.replace(seed=seed)
 
 
 def measured(table: pl.DataFrame) -> list[str]:
