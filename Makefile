@@ -107,9 +107,10 @@ check-python:
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
-bench: ## Packets per second of one core (to target/bench.json), and CUBIC's cube roots (4 minutes)
+bench: build ## Packets per second of one core (to target/bench.json), cube roots, a swept run (5 minutes)
 	@scripts/require.sh cc cargo valgrind
 	cargo bench --locked -p ackclock-host -p ackclock-sim
+	$(BIN)/python scripts/bench_sweep.py
 
 bench-counts: ## Lower the instructions per packet that `make bench` allows to those of now (1 minute)
 	@scripts/require.sh cc cargo valgrind
