@@ -15,11 +15,13 @@ packet passes them in their order, or those of its flow's `route`.
 `ackclock run FILE --set KEY=VALUE` changes a key for one run: `--set rtt=20ms`,
 `--set flow.algorithm=reno` (every flow), `--set flow.2.start=5s` (flow 2),
 `--set cubic:beta=0.8` (this algorithm's parameter), `--set cubic@=ha2008` (its preset).
+`ackclock run FILE --branch at=12.5s,drop=flow1:next` runs the same until 12.5 s, and then another
+future: a packet is lost or not (`keep`), `set=bottleneck.rate=5mbit`, `set=flow1.algorithm=reno`.
 """
 
 
 #: Keys that are tables, each with a part of the page.
-TABLES = ("bottleneck", "links", "flows", "sessions")
+TABLES = ("bottleneck", "links", "flows", "sessions", "changes")
 
 
 def markdown() -> str:
@@ -39,6 +41,7 @@ def markdown() -> str:
     titles += inner_tables("bottleneck", "Bottleneck")
     titles += [("`[[flow]]`, once per flow", "Flow")]
     titles += [("`[[session]]`, once per kind of background traffic", "Session")]
+    titles += [("`[[change]]`, once per change of a branch (`run --branch`)", "Change")]
     of_flow = {key["key"] for key in tables()["Flow"]["keys"]}
     for start, name in titles:
         title = start

@@ -32,7 +32,8 @@ Run it:
 Look at it:
 
 - `Result`: what a run recorded, as tables; `Result.save` and `Result.load`. A notebook shows it;
-  `Result.plot` draws it, `Result.to_pandas` and `Result.to_csv` export its tables.
+  `Result.plot` draws it, `Result.to_pandas` and `Result.to_csv` export its tables;
+  `Result.branch` runs it another way from a time on.
 - `compare_runs`: several results in one picture.
 - `tables`: what the columns mean.
 - `metrics`: throughput, fairness, convergence time and more of a `Result`.

@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import expect
 
 from ackclock.explore import figures
-from acts import fill, until_curves
+from acts import fill, until_curves, until_whole
 
 
 def test_a_mistake_is_told_at_its_field(either):
@@ -129,3 +129,57 @@ def test_the_keyboard_reaches_and_runs_everything(either):
     either.locator("#run").focus()
     either.keyboard.press("Enter")
     expect(either.locator(".run")).to_have_count(2)
+
+
+ONE = """
+duration = "20s"
+rtt = "50ms"
+[bottleneck]
+rate = "20mbit"
+buffer = "4bdp"
+drop_packets = [4000]
+[[flow]]
+algorithm = "reno"
+initial_ssthresh_packets = 40
+"""
+#: Where the last window before the loss is on the screen, and when.
+PEAK = """() => {
+  const { plot } = document.querySelector('.panel[data-panel="cwnd"]');
+  const [times, windows] = plot.data;
+  const points = times.map((time, at) => [time, windows[at]]).filter((point) => point[1] !== null);
+  const later = (at, by) => points[at + by]?.[1] / points[at][1];
+  const falls = (at) => later(at, 1) < 1 && later(at, 3) < 0.8;
+  const [time, window] = points.find(([time], at) => time > 1 && falls(at));
+  const box = plot.over.getBoundingClientRect();
+  return [box.left + plot.valToPos(time, "x"), box.top + plot.valToPos(window, "y"), time];
+}"""
+#: The largest windows of two runs in the second after a time; whether they were equal before.
+WINDOWS = """(from) => {
+  const [times, one, other] = document.querySelector('.panel[data-panel="cwnd"]').plot.data;
+  const isAfter = (time) => time > from && time < from + 1;
+  const most = (windows) => Math.max(...windows.filter((_, at) => isAfter(times[at])));
+  const same = times.every((time, at) => time > from - 0.2 || one[at] === other[at]);
+  return [most(one), most(other), same];
+}"""
+
+
+def test_what_if_a_flow_had_not_lost(either, tmp_path):
+    if either.phone:
+        either.click("#show-form")
+    either.click('[data-tab="toml"]')
+    either.fill("#toml", ONE)
+    either.click("#run")
+    expect(either.locator(".run")).to_have_attribute("data-state", "done")
+    until_whole(either, 1)
+    left, top, time = either.evaluate(PEAK)
+    either.mouse.click(left, top)
+    either.locator("#what-if").click()
+    expect(either.locator(".run")).to_have_count(2)
+    expect(either.locator(".run").last).to_have_attribute("data-state", "done")
+    expect(either.locator(".run").last).to_contain_text("without the loss of flow 1 at")
+    until_whole(either, 2)
+    before, after, same = either.evaluate(WINDOWS, time)
+    assert same
+    assert after > 1.03 * before
+    expect(either.locator("#what-if")).to_be_hidden()
+    either.screenshot(path=tmp_path / "what-if.png", full_page=True)

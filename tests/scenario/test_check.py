@@ -71,6 +71,7 @@ class Draw:
             ("link", "Bottleneck", [0, 0, 0, 1, 2, 3]),
             ("flow", "Flow", [1, 1, 2, 3]),
             ("session", "Session", [0, 0, 1, 2]),
+            ("change", "Change", [0] * 15 + [1]),
         ):
             many = [self.table(table) for _ in range(self.random.choice(numbers))]
             fields |= {name: many} if many else {}
@@ -82,7 +83,7 @@ class Draw:
         fields = {}
         for key in tables()[of]["keys"]:
             name = key["key"]
-            if name in ("kind", "bottleneck", "links", "flows", "sessions"):
+            if name in ("kind", "bottleneck", "links", "flows", "sessions", "changes"):
                 fields |= {"kind": key["default"]} if name == "kind" else {}
             elif key["required"] or name in ("rate", "rtt", "size") or self.chance(self.share):
                 odd = self.chance(0.05 if name == "algorithm" else self.odd)

@@ -217,6 +217,40 @@ impl CongestionControl {
         }
     }
 
+    /// Another algorithm takes over an open connection, as with `TCP_CONGESTION`
+    /// (`tcp_reinit_congestion_control`): it gets a private state of zeros and its `init`; the window and
+    /// the rest of the socket stay. The same algorithm only gets the parameters, as those of a module
+    /// that somebody writes.
+    pub fn change(&mut self, configured: &Configured) {
+        let (old, new) = (&self.algorithm, configured.algorithm());
+        let is_same = (old.name(), old.fingerprint()) == (new.name(), new.fingerprint());
+        if is_same && !new.is_kernel_form() {
+            self._params = Arc::clone(configured.block());
+            self.block = self._params.as_ptr().cast();
+            return;
+        }
+        if self.in_use {
+            self.release();
+        }
+        let host = HostConfig {
+            hz: self.tp().inet_conn.sk.sk_host.hz,
+            flow: self.socket.flow,
+            ..HostConfig::default()
+        };
+        let mut next = Self::new(configured, host);
+        let blocks = next.tp().inet_conn.sk.sk_host.blocks;
+        std::mem::swap(&mut next.socket.tp, &mut self.socket.tp);
+        let tp = next.tp_mut();
+        tp.prior_ssthresh = 0;
+        tp.inet_conn.icsk_ca_priv.fill(0);
+        (
+            tp.inet_conn.sk.sk_host.blocks,
+            tp.inet_conn.sk.sk_host.is_reno,
+        ) = (blocks, 0);
+        *self = next;
+        self.init();
+    }
+
     /// A reduction begins: the new slow-start threshold, packets.
     pub fn ssthresh(&mut self) -> u32 {
         let hook = self.ops().ssthresh.expect("from_module checked it");

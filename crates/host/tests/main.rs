@@ -2,6 +2,7 @@
 
 mod any_events;
 mod attacks;
+mod change;
 mod cheats;
 mod common;
 mod cubic;

@@ -14,6 +14,8 @@ pub struct DropPattern {
     gaps: Vec<u64>,
     /// Packets until the next drop, that one included.
     left: u64,
+    /// What `left` would be, while it is 1 so that somebody [looks](Self::watch) at each packet.
+    hidden: Option<u64>,
     dropped_packets: u64,
 }
 
@@ -29,6 +31,7 @@ impl DropPattern {
             every,
             left: gaps.pop().unwrap_or(every),
             gaps,
+            hidden: None,
             dropped_packets: 0,
         }
     }
@@ -36,6 +39,17 @@ impl DropPattern {
     /// Packets dropped so far.
     pub fn dropped_packets(&self) -> u64 {
         self.dropped_packets
+    }
+
+    /// Whether each packet [is due](Self::is_due) from now on, and does not [pass](Self::passes) with
+    /// others, whether or not it is to be dropped.
+    #[cold]
+    pub fn watch(&mut self, watches: bool) {
+        match (watches, self.hidden) {
+            (true, None) => (self.hidden, self.left) = (Some(self.left), 1),
+            (false, Some(left)) => (self.hidden, self.left) = (None, left),
+            _ => (),
+        }
     }
 
     /// Whether none of the next packets is dropped. If so they have passed; if not ask
@@ -49,16 +63,78 @@ impl DropPattern {
         all
     }
 
+    /// Whether the next packet may be dropped: if so [`judge`](Self::judge) says whether it is.
+    #[inline]
+    pub fn is_due(&mut self) -> bool {
+        self.left -= 1;
+        self.left == 0
+    }
+
+    /// Whether a packet that is due is dropped. `keeps` is asked for one that is to be dropped; `aimed`: it
+    /// is dropped whatever the pattern says.
+    #[inline]
+    pub fn judge(&mut self, aimed: bool, keeps: impl FnOnce() -> bool) -> bool {
+        let mut left = self.hidden.map_or(0, |left| left - 1);
+        let in_pattern = left == 0;
+        if in_pattern {
+            left = self.gaps.pop().unwrap_or(self.every);
+        }
+        match &mut self.hidden {
+            Some(hidden) => (*hidden, self.left) = (left, 1),
+            None => self.left = left,
+        }
+        let drops = aimed || in_pattern && !keeps();
+        self.dropped_packets += u64::from(drops);
+        drops
+    }
+
     /// Whether the next packet is dropped.
     #[inline]
     pub fn drops(&mut self) -> bool {
-        self.left -= 1;
-        let drops = self.left == 0;
-        if drops {
-            self.left = self.gaps.pop().unwrap_or(self.every);
-            self.dropped_packets += 1;
+        self.is_due() && self.judge(false, || false)
+    }
+}
+
+/// How many of the next packets of which flows are lost, and how many that would be lost are not.
+#[derive(Clone, Debug, Default)]
+pub struct Aims(Vec<(u32, [u32; 2])>);
+
+impl Aims {
+    /// The next `drops` packets of a flow are lost; of those that would be lost the next `keeps` are not.
+    /// `None`: what was said before stays.
+    pub fn set(&mut self, flow: u32, drops: Option<u32>, keeps: Option<u32>) {
+        for (which, packets) in [drops, keeps].into_iter().enumerate() {
+            let Some(packets) = packets else { continue };
+            let mut aim = [0, 0];
+            aim[which] = packets;
+            self.0.retain(|of| of.0 != flow || of.1[which] == 0);
+            self.0.extend((packets > 0).then_some((flow, aim)));
         }
-        drops
+    }
+
+    /// Whether nothing is left to do.
+    pub fn are_over(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether the next packet of a flow is lost.
+    pub fn drops(&mut self, flow: u32) -> bool {
+        self.take(flow, 0)
+    }
+
+    /// Whether a packet of a flow that would be lost is not.
+    pub fn keeps(&mut self, flow: u32) -> bool {
+        self.take(flow, 1)
+    }
+
+    fn take(&mut self, flow: u32, which: usize) -> bool {
+        let mut aims = self.0.iter_mut();
+        let Some((_, left)) = aims.find(|aim| aim.0 == flow && aim.1[which] > 0) else {
+            return false;
+        };
+        left[which] -= 1;
+        self.0.retain(|aim| aim.1 != [0, 0]);
+        true
     }
 }
 
@@ -324,17 +400,17 @@ pub struct Impairments {
 }
 
 impl Impairments {
-    /// Whether the next packet is lost.
-    pub fn loses(&mut self, now_ns: u64) -> bool {
-        let lost = self.losses.drops(now_ns);
+    /// Whether the next packet is lost; `keeps` is asked if so.
+    pub fn loses(&mut self, now_ns: u64, keeps: impl FnOnce() -> bool) -> bool {
+        let lost = self.losses.drops(now_ns) && !keeps();
         self.lost_packets += u64::from(lost);
         lost
     }
 
-    /// Whether the policer drops the next packet.
-    pub fn polices(&mut self, now_ns: u64, bytes: u32) -> bool {
+    /// Whether the policer drops the next packet; `keeps` is asked if so.
+    pub fn polices(&mut self, now_ns: u64, bytes: u32, keeps: impl FnOnce() -> bool) -> bool {
         let policer = self.policer.as_mut();
-        let dropped = policer.is_some_and(|policer| policer.drops(now_ns, bytes));
+        let dropped = policer.is_some_and(|policer| policer.drops(now_ns, bytes)) && !keeps();
         self.policed_packets += u64::from(dropped);
         dropped
     }
@@ -388,6 +464,45 @@ mod tests {
             let dropped: Vec<_> = (1..8).filter(|_| loss.drops()).collect();
             assert_eq!(dropped, expected);
         }
+    }
+
+    /// Who looks at each packet changes nothing, whenever that begins and ends.
+    #[test]
+    fn a_watched_pattern_drops_the_same() {
+        for (from, until) in [(1, 9), (2, 4), (3, 3), (4, 7)] {
+            let mut loss = DropPattern::new(None, &[2, 3, 6]);
+            let mut dropped = Vec::new();
+            for number in 1..9 {
+                if number == from {
+                    loss.watch(true);
+                }
+                if number == until {
+                    loss.watch(false);
+                }
+                assert!(
+                    !(from..until).contains(&number) || !loss.passes(1),
+                    "{number}"
+                );
+                dropped.extend(loss.drops().then_some(number));
+            }
+            assert_eq!(dropped, [2, 3, 6]);
+            assert_eq!(loss.dropped_packets(), 3);
+        }
+    }
+
+    #[test]
+    fn aims_are_of_a_flow_and_end() {
+        let mut aims = Aims::default();
+        aims.set(1, Some(2), Some(1));
+        aims.set(2, Some(5), None);
+        assert!(!aims.drops(3) && !aims.keeps(2));
+        assert_eq!([(); 3].map(|()| aims.drops(1)), [true, true, false]);
+        assert_eq!([(); 2].map(|()| aims.keeps(1)), [true, false]);
+        aims.set(2, None, Some(7));
+        aims.set(2, Some(0), None);
+        assert!(!aims.drops(2) && aims.keeps(2) && !aims.are_over());
+        aims.set(2, None, Some(0));
+        assert!(aims.are_over());
     }
 
     /// A packet each ms: which are lost.

@@ -114,7 +114,7 @@ impl Path {
     }
 
     /// Whether no packet has room beside those of the queue and those in the delay.
-    fn is_full(&mut self, now_ns: u64, queue_packets: u64) -> bool {
+    fn is_full(&mut self, now_ns: u64, queue_packets: u64, keeps: impl FnOnce() -> bool) -> bool {
         let Some(limit) = &mut self.limit else {
             return false;
         };
@@ -125,7 +125,7 @@ impl Path {
         {
             limit.leave_ns.pop_front();
         }
-        let full = queue_packets + limit.leave_ns.len() as u64 >= limit.packets;
+        let full = queue_packets + limit.leave_ns.len() as u64 >= limit.packets && !keeps();
         limit.dropped_packets += u64::from(full);
         full
     }
@@ -198,6 +198,12 @@ impl<P> Network<P> {
             network.schedule.set(index, hop.link.next_event_ns());
         }
         network
+    }
+
+    /// Asks the ledger of each data packet from now on, until it has nothing more to say.
+    #[cold]
+    pub fn watch(&mut self) {
+        self.hops.iter_mut().for_each(|hop| hop.chosen.watch(true));
     }
 
     /// Puts a packet on a route.
@@ -362,10 +368,32 @@ impl<P> Network<P> {
         let route = &self.routes[packet.body.route as usize];
         let index = route[packet.body.hop as usize];
         let hop = &mut self.hops[index];
-        if packet.body.is_data && hop.chosen.drops() {
-            ledger.dropped(packet, Cause::Loss);
+        if packet.body.is_data && hop.chosen.is_due() {
+            self.judge(index, now_ns, packet, ledger);
         } else if hop.impairments.is_none() {
             self.enqueue(index, now_ns, packet, ledger);
+        } else {
+            self.impair(index, now_ns, packet, ledger);
+        }
+    }
+
+    /// Loses a packet of the pattern, or one that is aimed at.
+    #[cold]
+    fn judge(
+        &mut self,
+        index: usize,
+        now_ns: u64,
+        packet: Packet<Transit<P>>,
+        ledger: &mut impl Ledger<Transit<P>>,
+    ) {
+        let aimed = ledger.aims_at(&packet);
+        let chosen = &mut self.hops[index].chosen;
+        let drops = chosen.judge(aimed == Some(true), || ledger.keeps(&packet));
+        if aimed.is_none() {
+            chosen.watch(false);
+        }
+        if drops {
+            ledger.dropped(packet, Cause::Loss);
         } else {
             self.impair(index, now_ns, packet, ledger);
         }
@@ -381,9 +409,10 @@ impl<P> Network<P> {
         ledger: &mut impl Ledger<Transit<P>>,
     ) {
         let Some(impairments) = &mut self.hops[index].impairments else {
+            self.enqueue(index, now_ns, packet, ledger);
             return;
         };
-        if impairments.loses(now_ns) {
+        if impairments.loses(now_ns, || ledger.keeps(&packet)) {
             ledger.dropped(packet, Cause::Loss);
             return;
         }
@@ -415,9 +444,12 @@ impl<P> Network<P> {
     ) {
         let hop = &mut self.hops[index];
         let impairments = hop.impairments.as_mut();
-        if impairments.is_some_and(|each| each.polices(now_ns, packet.bytes)) {
+        let mut keeps = || ledger.keeps(&packet);
+        if impairments.is_some_and(|each| each.polices(now_ns, packet.bytes, &mut keeps)) {
             ledger.dropped(packet, Cause::Policed);
-        } else if (hop.path.as_mut()).is_some_and(|path| path.is_full(now_ns, hop.link.packets())) {
+        } else if (hop.path.as_mut())
+            .is_some_and(|path| path.is_full(now_ns, hop.link.packets(), &mut keeps))
+        {
             ledger.dropped(packet, Cause::Full);
         } else {
             self.enqueue(index, now_ns, packet, ledger);

@@ -36,6 +36,7 @@ fn scenario(rate_bps: u64, buffer_packets: u64, flows: Vec<Flow>) -> Scenario {
         links: Vec::new(),
         flows,
         sessions: Vec::new(),
+        changes: Vec::new(),
         sample_interval_ns: 100 * MS,
     }
 }

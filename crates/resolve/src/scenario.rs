@@ -35,6 +35,7 @@ pub struct Scenario {
     links: Vec<Table>,
     flows: Vec<Table>,
     sessions: Vec<Table>,
+    changes: Vec<Table>,
     mss: u64,
 }
 
@@ -52,7 +53,8 @@ impl Scenario {
     pub fn new(fields: Map<String, Value>) -> Result<Self, String> {
         let top = Table::parse("Scenario", fields)?;
         let own = |key| top.tables(key).into_iter().cloned().collect::<Vec<_>>();
-        let (mut links, flows, sessions) = (own("links"), own("flows"), own("sessions"));
+        let (mut links, flows) = (own("links"), own("flows"));
+        let (sessions, changes) = (own("sessions"), own("changes"));
         let has_links = !links.is_empty();
         match top.table("bottleneck") {
             Some(_) if has_links => {
@@ -75,6 +77,7 @@ impl Scenario {
             links,
             flows,
             sessions,
+            changes,
             mss,
         };
         scenario.check()?;
@@ -422,9 +425,15 @@ impl Scenario {
         mut load: impl FnMut(&str) -> Result<T, String>,
     ) -> Result<BTreeMap<String, T>, String> {
         let mut found = BTreeMap::new();
-        for (kind, tables) in [("flow", &self.flows), ("session", &self.sessions)] {
+        for (kind, tables) in [
+            ("flow", &self.flows),
+            ("session", &self.sessions),
+            ("change", &self.changes),
+        ] {
             for (table, number) in tables.iter().zip(1..) {
-                let spec = table.text("algorithm").unwrap_or_default();
+                let Some(spec) = table.text("algorithm") else {
+                    continue;
+                };
                 if !found.contains_key(spec) {
                     let loaded = load(spec).map_err(|error| {
                         let fix = why_not(spec, &error);
@@ -578,6 +587,7 @@ impl Scenario {
             let (tables, number) = match name {
                 "link" => (&self.links, index + 2),
                 "flow" => (&self.flows, number_of(&self.flows, index + 1)),
+                "change" => (&self.changes, index + 1),
                 _ => (&self.sessions, number_of(&self.sessions, index + 1)),
             };
             place = format!("{name} {number}: ");
@@ -635,7 +645,7 @@ impl Scenario {
 fn indexed(field: &str) -> Option<(&str, usize, &str)> {
     let (name, rest) = field.split_once("s[")?;
     let (index, key) = rest.split_once("].")?;
-    let is_known = ["flow", "session", "link"].contains(&name);
+    let is_known = ["flow", "session", "link", "change"].contains(&name);
     let key = key.strip_prefix("flow.").unwrap_or(key);
     is_known.then_some((name, index.parse().ok()?, key))
 }

@@ -234,6 +234,7 @@ fn together(table: &str) -> Option<Vec<Value>> {
             json!({"not": {"required": ["link", "links"]}}),
             json!({"not": {"required": ["flow", "flows"]}}),
             json!({"not": {"required": ["session", "sessions"]}}),
+            json!({"not": {"required": ["change", "changes"]}}),
             json!({"if": any(&["flows", "session", "sessions"]), "else": filled("flow")}),
             json!({
                 "if": any(&["link", "links"]),

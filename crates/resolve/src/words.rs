@@ -1,11 +1,15 @@
 //! What to write for a key, in an error.
 
 /// Of a key that is a table.
-const TABLES: [(&str, &str); 4] = [
+const TABLES: [(&str, &str); 5] = [
     ("bottleneck", "a table [bottleneck] with rate and buffer"),
     ("link", "one table [[link]] with rate and buffer per link"),
     ("flow", "one table [[flow]] per flow"),
     ("session", "one table [[session]] per kind of traffic"),
+    (
+        "change",
+        "one table [[change]] with its time, at, per change",
+    ),
 ];
 
 /// Of a key that is a table in a table.
@@ -45,7 +49,8 @@ const INNER_TABLES: [(&str, &str); 11] = [
 ];
 
 /// What a missing key may look like.
-const LIKE: [(&str, &str); 15] = [
+const LIKE: [(&str, &str); 16] = [
+    ("at", "for example at = \"12.5s\""),
     ("duration", "for example duration = \"60s\""),
     ("rate", "for example rate = \"100mbit\""),
     ("buffer", "for example buffer = \"1bdp\""),

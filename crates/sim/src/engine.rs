@@ -11,6 +11,7 @@
 //! for each packet ([`evented`]). Thousands of flows take turns in rounds ([`many`]). A simulation is
 //! compiled for each of these networks ([`wire`]).
 
+mod branch;
 mod evented;
 mod fast_path;
 mod guests;
@@ -27,11 +28,12 @@ use crate::census::{Census, TraceHash};
 use crate::common_interval::CommonInterval;
 use crate::flow::Flow;
 use crate::record::{PacketTable, RunResult};
-use crate::scenario::{Prepared, Scenario};
+use crate::scenario::{Change, Prepared, Scenario};
 use crate::session::Session;
 use crate::topology::Topology;
 use crate::{Control, RunError};
 use ackclock_host::{advise_large_pages, Snapshot};
+use ackclock_net::impair::Aims;
 use ackclock_net::network::Network;
 use ackclock_net::schedule::{Schedule, FEW, NEVER};
 use links::Links;
@@ -68,15 +70,16 @@ pub fn run_with<'a>(
     let mut flows = flows(prepared, &topology, options.long_way);
     if options.events || scenario.has_guests() || !topology.is_predictable() {
         let network = Network::new(scenario.seed, &topology.links, topology.routes);
-        return Simulation::new(scenario, flows, network, options).run(control);
+        return Simulation::new(scenario, flows, network, options).run(prepared, control);
     }
-    if options.rounds || flows.len() > FEW && options.allow_fast_path() {
+    let in_rounds = options.rounds || flows.len() > FEW && options.allow_fast_path();
+    if in_rounds && scenario.changes.is_empty() {
         if let Some(many) = Many::take(scenario, &topology, &mut flows) {
             return Simulation::new(scenario, flows, many, options).run_rounds(control);
         }
     }
     let links = Links::new(&topology.links);
-    Simulation::new(scenario, flows, links, options).run(control)
+    Simulation::new(scenario, flows, links, options).run(prepared, control)
 }
 
 /// The flows, then the sessions.
@@ -125,6 +128,7 @@ impl<'a, W: Wire> Simulation<'a, W> {
             result: RunResult::default(),
             census: Census::default(),
             common_interval: CommonInterval::new(scenario),
+            aims: Aims::default(),
             acks: options.acks.then(Vec::new),
             packets: options.packets.then(PacketTable::default),
             capture: options.capture.map(Box::new),
@@ -132,7 +136,7 @@ impl<'a, W: Wire> Simulation<'a, W> {
         }
     }
 
-    fn run(mut self, control: &Control) -> Result<Run, RunError> {
+    fn run(mut self, prepared: &'a Prepared, control: &Control) -> Result<Run, RunError> {
         let _running = control.enter();
         // No host is busy, nobody looks at each ACK or packet, and no short way is forbidden.
         let common = self.busy_until_ns.is_empty()
@@ -145,12 +149,19 @@ impl<'a, W: Wire> Simulation<'a, W> {
             0 => NEVER,
             interval_ns => interval_ns,
         };
+        let mut changes: Vec<_> = self.scenario.changes.iter().collect();
+        changes.sort_by_key(|change| change.at_ns);
+        let mut changes = changes.into_iter().peekable();
+        // A change comes when all before its time is done.
+        let last_ns = |next: Option<&&Change>| next.map_or(NEVER, |change| change.at_ns - 1);
+        let mut change_ns = last_ns(changes.peek());
+        let mut timed_ns = sample_ns.min(change_ns);
         let mut until_check = 0;
         loop {
             // At equal times packets leave queues first, and we look at the flows last.
             let (at_ns, element) = self.schedule.first();
             let network_ns = self.wire.next_event_ns();
-            let look_ns = sample_ns.min(self.common_interval.next_ns());
+            let look_ns = timed_ns.min(self.common_interval.next_ns());
             let now_ns = network_ns.min(at_ns).min(look_ns);
             if now_ns > end_ns {
                 break;
@@ -178,6 +189,11 @@ impl<'a, W: Wire> Simulation<'a, W> {
                     self.sample(now_ns);
                     sample_ns += self.scenario.sample_interval_ns;
                 }
+                while let Some(change) = changes.next_if(|_| change_ns == now_ns) {
+                    self.branch(prepared, change)?;
+                    change_ns = last_ns(changes.peek());
+                }
+                timed_ns = sample_ns.min(change_ns);
                 continue;
             }
             if common && W::run_fast(&mut self, look_ns.min(end_ns), &mut until_check)? {

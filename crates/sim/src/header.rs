@@ -39,6 +39,12 @@ const SACK_BYTES: u32 = 4;
 const SACK_BLOCK_BYTES: u32 = 8;
 
 impl Header {
+    /// Whether it carries data, of a QUIC stack or UDP too.
+    #[inline(always)]
+    pub(crate) fn is_data(&self) -> bool {
+        matches!(self, Self::Data { .. } | Self::Datagram(End::Receiver, _))
+    }
+
     /// IP bytes of a packet without data of this flow.
     pub(crate) fn bytes(&self, flow: &Flow) -> u32 {
         let missing_bytes = match self {

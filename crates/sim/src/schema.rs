@@ -25,6 +25,7 @@ pub(crate) fn check_ranges(scenario: &Scenario) -> Result<(), ScenarioError> {
         links: scenario.links.clone(),
         flows: Vec::new(),
         sessions: Vec::new(),
+        changes: scenario.changes.clone(),
         ..*scenario
     };
     check("", &json(&rest), schema())?;

@@ -42,15 +42,13 @@ impl Topology {
     /// The topology of a scenario whose routes are valid.
     pub fn new(scenario: &Scenario) -> Self {
         let flows: Vec<_> = scenario.all_flows().collect();
-        let mut links = vec![scenario.bottleneck.clone()];
+        let mut links = scenario.changed_links();
         let mut routes = Vec::new();
         let two_way = flows.iter().any(|f| f.direction == Direction::Reverse);
-        if scenario.has_routes() {
-            links.extend_from_slice(&scenario.links);
-        } else {
+        if !scenario.has_routes() {
             routes.push(vec![0]);
             if two_way {
-                links.push(scenario.bottleneck.clone());
+                links.push(links[0].clone());
                 routes.push(vec![1]);
             }
         }

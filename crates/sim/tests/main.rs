@@ -6,6 +6,7 @@ mod batch;
 mod bbr;
 mod bbr3;
 mod become_reno;
+mod branch;
 mod bursts;
 mod common;
 mod conservation;

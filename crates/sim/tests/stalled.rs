@@ -31,6 +31,7 @@ fn scenario(algorithm: &str) -> Scenario {
             Flow::endless(algorithm, 20_000_000),
         ],
         sessions: vec![],
+        changes: Vec::new(),
         sample_interval_ns: 0,
     }
 }

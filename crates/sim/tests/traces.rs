@@ -14,7 +14,7 @@ use crate::common;
 
 use ackclock_host::TcpSock;
 use ackclock_net::buffer::Buffer;
-use ackclock_sim::scenario::{Direction, Flow, Profile, Scenario, Session, Sizes};
+use ackclock_sim::scenario::{Change, Direction, Flow, Profile, Scenario, Session, Sizes};
 use ackclock_sim::RunResult;
 use common::script::{NEW, OLD};
 use common::wild::{self, Totals, Wild};
@@ -475,6 +475,22 @@ fn nothing_changes() {
         concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/traces.txt"),
         &now,
     );
+}
+
+/// In the middle of each dumbbell, whatever comes then.
+#[test]
+fn a_branch_without_a_change_is_its_parent() {
+    let traces = include_str!("data/traces.txt").lines().skip(1);
+    for ((name, mut scenario), trace) in dumbbells().into_iter().zip(traces) {
+        let at_ns = scenario.duration_ns / 2;
+        scenario.changes = vec![Change {
+            at_ns,
+            ..Change::default()
+        }];
+        let result = simulate(&scenario);
+        let hashes = format!(" {:016x} {:016x}", result.trace_hash, tables(&result));
+        assert!(trace.ends_with(&hashes), "{name}");
+    }
 }
 
 fn compare(file: &str, now: &str) {

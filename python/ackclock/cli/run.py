@@ -54,6 +54,14 @@ def run_command(
     output: Output = None,
     settings: Settings = None,
     algorithm: OfFlows = None,
+    branch: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Branch the run at a time, with drop=flow1:next, keep=flow1:next, "
+            "set=bottleneck.rate=5mbit or set=flow1.algorithm=reno. Repeatable.",
+            metavar="at=TIME,CHANGE",
+        ),
+    ] = None,
     rtt: Annotated[
         str | None, typer.Option(help="Set the round-trip time, like 20ms.", metavar="TIME")
     ] = None,
@@ -123,6 +131,7 @@ def run_command(
         ackclock run examples/two_cubic.toml -o out/two_cubic --seed 7
         ackclock run examples/two_cubic.toml --algorithm cubic --algorithm reno
         ackclock run examples/two_cubic.toml --set bottleneck.buffer=2bdp --rtt 20ms --seeds 20
+        ackclock run examples/two_cubic.toml --branch at=12.5s,drop=flow1:next
         ackclock run examples/*.toml --json
         ackclock run examples/two_cubic.toml --pcapng out/two_cubic.pcapng
         ackclock run examples/two_cubic.toml --on kernel
@@ -142,7 +151,9 @@ def run_command(
             raise AckclockError(f"{option}: takes one run; give one scenario, and no --seeds")
         short = _short(settings or [], rtt, seed, seeds, algorithm or [])
         chosen = {
-            name: changed(scenario, [*(settings or ()), *short], algorithm or ())
+            name: changed(scenario, [*(settings or ()), *short], algorithm or ()).branched(
+                *branch or ()
+            )
             for name, scenario in _read(scenarios).items()
         }
         host = linux_of(on)

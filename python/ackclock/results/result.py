@@ -114,6 +114,26 @@ class Result:
         added = self._run.added(table) if self._run else {}
         return added.get(name) or getattr(self, table)[name].to_list()
 
+    def branch(
+        self,
+        at: str,
+        *,
+        drop: str | None = None,
+        keep: str | None = None,
+        set: Mapping[str, Any] | None = None,  # noqa: A002 (as the command line has it)
+    ) -> "Result":
+        """Runs the same until the time `at`, and then another future.
+
+        `drop="flow1:next"` loses the next data packet of flow 1, "flow1:3" the next three;
+        `keep="flow1:next"` does not lose the next one that would be lost.
+        `set={"bottleneck.rate": "5mbit", "flow1.algorithm": "reno"}` changes a link's rate, delay
+        or loss, or a flow's algorithm, whose connection stays.
+        Raises `AckclockError` that says what changes in a run, or if Linux made the result.
+        """
+        if self.manifest.get("backend", "sim") != "sim":
+            raise AckclockError("branch: only the simulator branches a run; ackclock.run makes one")
+        return run(self.scenario.branched(at=at, drop=drop, keep=keep, set=set))
+
     def parts(self, table: str, *columns: str) -> "Iterator[pl.DataFrame]":
         """These columns of a table in parts, in order; no time is in two of them."""
         yield getattr(self, table)[list(columns)]

@@ -652,6 +652,34 @@ class Session(Table):
     count: int = 1
 
 
+class Change(Table):
+    """What goes another way from a time on, of a flow or a link: a branch of the run without it.
+
+    at: When: after everything earlier, and before everything at this time. (1ns to 1000h)
+    flow: Number of a flow, for its `algorithm`, `drop_packets` or `keep_packets`. (1 to 100000)
+    algorithm: The flow's algorithm from then on. The connection stays, as with `TCP_CONGESTION`; of
+        the same algorithm only parameters change.
+    drop_packets: How many of its next data packets are lost before the first queue; 0: no more are.
+        (0 to 1000000)
+    keep_packets: How many of its next data packets that would be lost are not: a full queue makes
+        room; 0: no more. (0 to 1000000)
+    link: Number of a link, for its `rate`, `delay` or `loss`; 1: the bottleneck. (1 to 1000)
+    rate: Its rate from then on; "0bit": nothing leaves. (1kbit to 1tbit, or 0bit)
+    delay: The delay behind it from then on. (0s to 100s)
+    loss: Probability that a packet is lost from then on. (0 to 1)
+    """
+
+    at: str
+    flow: int | None = None
+    algorithm: str | None = None
+    drop_packets: int | None = None
+    keep_packets: int | None = None
+    link: int | None = None
+    rate: str | None = None
+    delay: str | None = None
+    loss: float | None = None
+
+
 class ScenarioKeys(Table):
     """What to run. It needs a duration, a bottleneck and at least one flow or session.
 
@@ -681,6 +709,7 @@ class ScenarioKeys(Table):
     links: More links, numbered from 2: packets pass links in series.
     flows: Flows, numbered from 1 in every table.
     sessions: Sources of background traffic, numbered from 1 in their own tables.
+    changes: What goes another way from a time on: a branch of the run without it.
     """
 
     tables: ClassVar[Tables] = {
@@ -688,6 +717,7 @@ class ScenarioKeys(Table):
         "link": Bottleneck,
         "flow": Flow,
         "session": Session,
+        "change": Change,
     }
 
     duration: str
@@ -709,6 +739,7 @@ class ScenarioKeys(Table):
     links: tuple[Bottleneck, ...] = ()
     flows: tuple[Flow, ...] = ()
     sessions: tuple[Session, ...] = ()
+    changes: tuple[Change, ...] = ()
 
     @property
     def link(self) -> tuple[Bottleneck, ...]:
@@ -724,3 +755,8 @@ class ScenarioKeys(Table):
     def session(self) -> tuple[Session, ...]:
         """The same as `sessions`, by its name in a scenario file."""
         return self.sessions
+
+    @property
+    def change(self) -> tuple[Change, ...]:
+        """The same as `changes`, by its name in a scenario file."""
+        return self.changes

@@ -17,7 +17,7 @@ from typing import Any, Self
 from ackclock import _core
 from ackclock.base import units
 from ackclock.base.errors import AckclockError, FieldError
-from ackclock.scenario import settings, snapshot, toml_file
+from ackclock.scenario import branch, settings, snapshot, toml_file
 from ackclock.scenario.keys import Bottleneck, Flow, ScenarioKeys, Session
 from ackclock.scenario.table import toml
 
@@ -28,7 +28,7 @@ HEADER_BYTES: int = _core.HEADER_BYTES
 #: What precedes the name of an algorithm of the kernel's own, which runs only there.
 KERNEL = "kernel:"
 #: A table of which there may be many, and its name as an attribute.
-_MANY = {"link": "links", "flow": "flows", "session": "sessions"}
+_MANY = {"link": "links", "flow": "flows", "session": "sessions", "change": "changes"}
 
 
 class Scenario(ScenarioKeys):
@@ -108,8 +108,7 @@ class Scenario(ScenarioKeys):
             return [f"{key} = {toml(value)}" for key, value in table.items()]
 
         top = dict(self.given)
-        names = ("link", "flow", "session")
-        tables = [(f"[[{name}]]", each) for name in names for each in top.pop(name, ())]
+        tables = [(f"[[{name}]]", each) for name in _MANY for each in top.pop(name, ())]
         if "bottleneck" in top:
             tables.insert(0, ("[bottleneck]", top.pop("bottleneck")))
         text = lines(top)
@@ -134,8 +133,8 @@ class Scenario(ScenarioKeys):
         now = dict(self.given)
         if isinstance(fields.get("bottleneck"), Mapping):
             fields["bottleneck"] = now.get("bottleneck", {}) | dict(fields["bottleneck"])
-        for name in ("link", "flow", "session"):
-            if f"{name}s" in fields:  # the constructor refuses both
+        for name, many in _MANY.items():
+            if many in fields:  # the constructor refuses both
                 now.pop(name, None)
         if fields.get("link") or fields.get("links"):
             now.pop("bottleneck", None)
@@ -154,6 +153,15 @@ class Scenario(ScenarioKeys):
         fields = self._written.fields
         settings.assign(fields, texts)
         return self._changed(fields)
+
+    def branched(self, *branches: str, **fields: Any) -> Self:
+        """The same scenario until a time, and then another future: "at=12.5s,drop=flow1:next".
+
+        The fields are those of `Result.branch`, which says what may change. Raises `AckclockError`.
+        """
+        parts = [*map(branch.parts, branches), *([fields] if fields else [])]
+        new = [change for part in parts for change in branch.changes(**part)]
+        return self.replace(changes=[*(each.given for each in self.changes), *new]) if new else self
 
     def _changed(self, fields: Mapping[str, Any]) -> Self:
         scenario = self.parse(fields)

@@ -11,7 +11,7 @@ from ackclock.scenario.table import toml
 #: What names an algorithm: "cubic@ha2008:beta=0.7".
 _SPEC = re.compile(r"([^@:]*)(@?)([^:]*):?(.*)", re.DOTALL)
 #: A table of a scenario of which there may be many, by either name.
-MANY = ("link", "links", "flow", "flows", "session", "sessions")
+MANY = ("link", "links", "flow", "flows", "session", "sessions", "change", "changes")
 
 
 def assign(fields: dict[str, Any], settings: Sequence[str]) -> None:
@@ -41,7 +41,7 @@ def _assign(fields: dict[str, Any], setting: str) -> None:
     except ValueError as error:
         raise AckclockError(f'"{setting}": {error}') from None
     for table in tables:
-        table[key] = _value(text)
+        table[key] = value_of(text)
 
 
 def algorithm_of(setting: str) -> str | None:
@@ -81,7 +81,8 @@ def _set_of_algorithm(fields: dict[str, Any], algorithm: str, key: str, text: st
         )
 
 
-def _value(text: str) -> Any:
+def value_of(text: str) -> Any:
+    """The value in a setting, as TOML has it."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except (ValueError, RecursionError):

@@ -218,6 +218,10 @@ impl<P, L: Ledger<P>> Ledger<P> for Counting<'_, L> {
         self.1.marked(flow, cause);
     }
 
+    fn keeps(&mut self, packet: &Packet<P>) -> bool {
+        self.1.keeps(packet)
+    }
+
     fn cut(&mut self, packet: &mut Packet<P>) -> Option<Packet<P>> {
         let first = self.1.cut(packet);
         self.0.enqueued_packets += u64::from(first.is_some());

@@ -173,6 +173,19 @@ impl<W: Remembers> Predicted<W> {
         Some(leaves_ns)
     }
 
+    /// Accepts a packet that the full queue has just dropped. Returns when its last bit leaves.
+    #[cold]
+    pub fn enqueue_beyond(&mut self, now_ns: u64, bytes: u32) -> u64 {
+        self.dropped_packets -= 1;
+        if self.waiting.len() == self.waiting.capacity() {
+            self.waiting.grow();
+        }
+        self.room = (1, bytes);
+        let served_ns = self.rate.serve_all(now_ns, bytes);
+        let [leaves_ns] = self.accept(now_ns, served_ns, bytes);
+        leaves_ns
+    }
+
     /// Takes packets of one size that fit in. Returns when the last bit of each leaves.
     #[inline(always)]
     fn accept<const N: usize>(&mut self, now_ns: u64, served_ns: [u64; N], bytes: u32) -> [u64; N] {

@@ -58,6 +58,14 @@ pub trait Ledger<P> {
     fn cut(&mut self, _packet: &mut Packet<P>) -> Option<Packet<P>> {
         None
     }
+    /// Whether this packet, for which there is no room or which would be lost, goes on all the same.
+    fn keeps(&mut self, _packet: &Packet<P>) -> bool {
+        false
+    }
+    /// Whether this packet is lost before its queue; `None`: nobody asks for any packet any more.
+    fn aims_at(&mut self, _packet: &Packet<P>) -> Option<bool> {
+        None
+    }
     /// This packet has left the interface of its sender now.
     fn left(&mut self, _packet: &Packet<P>, _now_ns: u64) {}
 }

@@ -30,7 +30,8 @@ impl<P> Discipline<P> for DropTail<P> {
         wire: Load,
         ledger: &mut impl Ledger<P>,
     ) {
-        if self.buffer.fits(self.fifo.load() + wire, packet.bytes) {
+        let fits = self.buffer.fits(self.fifo.load() + wire, packet.bytes);
+        if fits || ledger.keeps(&packet) {
             self.fifo.push(packet);
         } else {
             ledger.dropped(packet, Cause::Full);

@@ -38,6 +38,7 @@ fn dumbbell(profile: Profile, rate_bps: u64, rtt_ns: u64, flows: Vec<Flow>) -> S
         links: Vec::new(),
         flows,
         sessions: Vec::new(),
+        changes: Vec::new(),
         sample_interval_ns: S / 10,
     }
 }

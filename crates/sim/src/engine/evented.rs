@@ -7,9 +7,10 @@ use super::wire::Wire;
 use crate::capture::Data;
 use crate::census::{Census, TraceHash};
 use crate::flow::{ConnectionState, Flow};
-use crate::guest::{Datagram, End};
+use crate::guest::Datagram;
 use crate::header::Header;
 use crate::tcp::{Marks, Transmit};
+use ackclock_net::impair::Aims;
 use ackclock_net::link::LinkState;
 use ackclock_net::network::{Exit, Network, Transit};
 use ackclock_net::queue::{Cause, Ecn, Ledger, Packet};
@@ -27,6 +28,7 @@ struct Losses<'a, 'b> {
     flows: &'a mut [Flow<'b>],
     census: &'a mut Census,
     hash: &'a mut TraceHash,
+    aims: &'a mut Aims,
     schedule: &'a mut Schedule,
 }
 
@@ -83,6 +85,15 @@ impl Ledger<Transit<Segment>> for Losses<'_, '_> {
         let connection = *connection;
         let body = packet.body.with(Segment { connection, header });
         Some(Packet { body, ..*packet })
+    }
+
+    fn keeps(&mut self, packet: &Packet<Transit<Segment>>) -> bool {
+        packet.body.body.header.is_data() && self.aims.keeps(packet.flow)
+    }
+
+    fn aims_at(&mut self, packet: &Packet<Transit<Segment>>) -> Option<bool> {
+        let at_first = packet.body.is_at_first();
+        (!self.aims.are_over()).then(|| at_first && self.aims.drops(packet.flow))
     }
 
     fn cut(&mut self, packet: &mut Packet<Transit<Segment>>) -> Option<Packet<Transit<Segment>>> {
@@ -188,6 +199,10 @@ impl Wire for Network<Segment> {
         }
     }
 
+    fn watch(&mut self) {
+        Network::watch(self);
+    }
+
     fn links(&self) -> usize {
         Network::links(self)
     }
@@ -207,6 +222,7 @@ impl<'a> Simulation<'a, Network<Segment>> {
             flows: &mut self.flows,
             census: &mut self.census,
             hash: &mut self.hash,
+            aims: &mut self.aims,
             schedule: &mut self.schedule,
         };
         (&mut self.wire, losses)
@@ -244,10 +260,7 @@ impl<'a> Simulation<'a, Network<Segment>> {
             Wire::handle(self, now_ns);
         }
         *self.census.queued_of(&header) += 1;
-        let is_data = matches!(
-            header,
-            Header::Data { .. } | Header::Datagram(End::Receiver, _)
-        );
+        let is_data = header.is_data();
         let packet = Packet {
             flow: element as u32,
             bytes,

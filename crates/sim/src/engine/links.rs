@@ -86,6 +86,10 @@ impl Wire for Links {
         Ok(true)
     }
 
+    fn watch(&mut self) {
+        self.losses.iter_mut().for_each(|loss| loss.watch(true));
+    }
+
     fn links(&self) -> usize {
         self.links.len()
     }
@@ -106,12 +110,20 @@ impl Simulation<'_, Links> {
         let route = flow.path.data;
         let (link, loss) = (&mut self.wire.links[route], &mut self.wire.losses[route]);
         for segment in burst.range() {
-            let departs_ns = if loss.drops() {
-                Err(Cause::Loss)
-            } else {
-                let bytes = flow.packet_bytes(segment);
-                enqueue(link, self.long_way, now_ns, bytes).ok_or(Cause::Full)
-            };
+            let (aims, number) = (&mut self.aims, element as u32);
+            let departs_ns =
+                if loss.is_due() && loss.judge(aims.drops(number), || aims.keeps(number)) {
+                    Err(Cause::Loss)
+                } else {
+                    let bytes = flow.packet_bytes(segment);
+                    let departs_ns = enqueue(link, self.long_way, now_ns, bytes);
+                    let keeps = departs_ns.is_none() && aims.keeps(number);
+                    let beyond_ns = keeps.then(|| link.enqueue_beyond(now_ns, bytes));
+                    departs_ns.or(beyond_ns).ok_or(Cause::Full)
+                };
+            if aims.are_over() {
+                loss.watch(false);
+            }
             match departs_ns {
                 Ok(departs_ns) => {
                     self.hash.add(departs_ns);

@@ -6,6 +6,7 @@ use crate::common_interval::CommonInterval;
 use crate::flow::Flow;
 use crate::record::{AckSeen, PacketTable, RunResult};
 use crate::scenario::Scenario;
+use ackclock_net::impair::Aims;
 use ackclock_net::schedule::Schedule;
 
 /// Hosts and the network between them.
@@ -24,6 +25,8 @@ pub(super) struct Simulation<'a, W> {
     pub(super) common_interval: CommonInterval,
     /// Until when each flow's host is busy with an ACK; empty if ACKs take no time.
     pub(super) busy_until_ns: Vec<u64>,
+    /// Packets that a branch of the run loses, and those that it does not.
+    pub(super) aims: Aims,
     /// The ACKs of flows, if somebody wants them.
     pub(super) acks: Option<Vec<AckSeen>>,
     /// The packets of senders, if somebody wants them.

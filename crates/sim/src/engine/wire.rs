@@ -46,6 +46,9 @@ pub(super) trait Wire: Sized {
         Ok(false)
     }
 
+    /// Data packets are [aimed](Simulation::aims) at: asks of each.
+    fn watch(&mut self) {}
+
     /// How many links there are.
     fn links(&self) -> usize;
 

@@ -4,7 +4,7 @@ use super::{Connection, ConnectionState, Flow};
 use crate::scenario::{self, EcnMode, Hides, Scenario};
 use crate::tcp::profile::{Reads, Switches};
 use crate::tcp::{FlowLimits, Handshake, Receiver, Sender};
-use ackclock_host::{CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
+use ackclock_host::{Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
 use ackclock_net::link::Place;
 use ackclock_net::queue::Ecn;
 use ackclock_net::schedule::NEVER;
@@ -12,8 +12,9 @@ use ackclock_net::schedule::NEVER;
 /// `SO_RCVLOWAT` of an application that reads in bulk.
 const BULK_READ_BYTES: u64 = 262_144;
 
-/// What a scenario switches on its hosts.
-fn switches(scenario: &Scenario, flow: &scenario::Flow, long_way: bool) -> Switches {
+/// What a scenario switches on the hosts of a flow.
+fn switches(scenario: &Scenario, of: &Flow<'_>) -> Switches {
+    let (flow, long_way) = (of.scenario, of.long_way);
     Switches {
         tso: flow.tso.unwrap_or(scenario.tso),
         pacing: scenario.pacing || flow.max_pacing_rate_bps.is_some(),
@@ -37,11 +38,12 @@ fn switches(scenario: &Scenario, flow: &scenario::Flow, long_way: bool) -> Switc
             },
         },
         long_way,
+        another_algorithm: of.session.is_none() && scenario.changes_algorithm(of.number),
         small_queue: scenario.first_link(flow).at == Place::Sender,
     }
 }
 
-impl Flow<'_> {
+impl<'a> Flow<'a> {
     /// When a SYN that leaves now is sent again, unless it is answered. The wait doubles each time, in
     /// Linux 6 from the sixth SYN on (`tcp_syn_linear_timeouts`), where it also counts jiffies.
     pub(crate) fn syn_again_ns(&self, hz: u32, now_ns: u64) -> u64 {
@@ -64,16 +66,13 @@ impl Flow<'_> {
     /// The receiver of a connection that is established now.
     pub(super) fn accept(&mut self, scenario: &Scenario, ecn: EcnMode) -> Receiver {
         let clock = self.kernel.clock(scenario.hz, self.tick_phase_ns.into());
-        let mut receiver = Receiver::new(
-            self.kernel,
-            &switches(scenario, self.scenario, self.long_way),
-            clock,
-            self.rtt_ns,
-        );
+        let mut receiver =
+            Receiver::new(self.kernel, &switches(scenario, self), clock, self.rtt_ns);
         if self.scenario.hides == Hides::Losses {
             receiver.hide_losses();
         }
-        if self.configured.algorithm().reads_timestamps() {
+        let another = self.session.is_none() && scenario.changes_algorithm(self.number);
+        if another || self.configured.algorithm().reads_timestamps() {
             receiver.tell_departures();
         }
         let mss = scenario.mss_of(self.scenario);
@@ -150,6 +149,21 @@ impl Flow<'_> {
         )
     }
 
+    /// The flow has this algorithm from now on, its connection too.
+    pub(crate) fn change_algorithm(
+        &mut self,
+        scenario: &Scenario,
+        configured: &'a Configured,
+        now_ns: u64,
+    ) {
+        self.configured = configured;
+        let switches = switches(scenario, self);
+        if let ConnectionState::Open(connection) = &mut self.state {
+            let sender = &mut connection.sender;
+            sender.change_algorithm(configured, self.kernel, &switches, now_ns);
+        }
+    }
+
     pub(super) fn establish(&mut self, scenario: &Scenario, handshake: Handshake) -> Sender {
         let cc = self.congestion_control(scenario);
         let mss = u64::from(scenario.mss_of(self.scenario));
@@ -162,7 +176,7 @@ impl Flow<'_> {
         Sender::new(
             cc,
             self.kernel,
-            &switches(scenario, self.scenario, self.long_way),
+            &switches(scenario, self),
             limits,
             handshake,
             self.tick_phase_ns.into(),

@@ -156,6 +156,8 @@ const SAME_PATH: Able<Flow> = Only("flow 1's", other_path);
 const RACK: Able<Flow> = Only("true", only_rack);
 const NO_ECN: Able<Flow> = Only("false", no_ecn);
 
+const SIMULATED: Able<Scenario> = No("only the simulator branches a run");
+
 /// A key of programs' own.
 const fn idle<T>() -> Able<T> {
     By("does not count: programs decide")
@@ -271,6 +273,7 @@ rows! { SCENARIO of Scenario:
     sack_cost_ns = (is 0) _ [
         No("computing takes no time there"), No("ACKs cost there what they cost"), AsKernel];
     sessions = (empty) _ [Yes, No("it opens no connections after the first"), AsKernel];
+    changes = (empty) _ [SIMULATED, SIMULATED, SIMULATED];
 }
 
 impl Scenario {

@@ -5,6 +5,8 @@
 //! to this one.
 
 pub mod able;
+mod branch;
+mod change;
 mod ecn;
 mod error;
 mod flow;
@@ -16,6 +18,7 @@ mod session;
 mod stack;
 mod validate;
 
+pub use change::Change;
 pub use ecn::EcnMode;
 pub(crate) use error::within;
 pub use error::ScenarioError;
@@ -97,6 +100,11 @@ pub struct Scenario {
     /// Sources of background traffic, numbered from 1 in their own tables.
     #[schemars(length(max = 100_000))]
     pub sessions: Vec<Session>,
+    /// What goes another way from a time on: a branch of the run without it.
+    // JSON leaves out an empty list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1_000))]
+    pub changes: Vec<Change>,
     /// Time between two samples; "0s": no samples.
     #[schemars(range(max = MAX_DURATION_NS), extend("default" = 100_000_000))]
     pub sample_interval_ns: u64,

@@ -93,6 +93,7 @@ impl Scenario {
                 algorithms.insert(flow.algorithm.clone(), configured);
             }
         }
+        self.validate_changes(snapshot, &mut algorithms)?;
         let has_routes = self.has_routes();
         for (_, of, flow) in self.each_flow() {
             check(
@@ -135,6 +136,7 @@ impl Scenario {
                  give it cong_avoid instead",
             )?;
         }
+        self.validate_changed_algorithms(&algorithms)?;
         Ok(algorithms)
     }
 

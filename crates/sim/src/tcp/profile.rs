@@ -91,6 +91,8 @@ pub struct Switches {
     pub reads: Reads,
     /// Whether no short way is taken (ADR 17). The result is the same, and tests compare the two.
     pub long_way: bool,
+    /// Whether the flow changes to an algorithm that may want more of each packet.
+    pub another_algorithm: bool,
     /// Whether the scenario has the queue of the sender's own interface.
     pub small_queue: bool,
 }
@@ -233,6 +235,7 @@ impl Switches {
             receive_buffer: None,
             segments_per_ack: 2,
             reads: Reads::AtOnce,
+            another_algorithm: false,
             long_way: false,
             small_queue: false,
         }

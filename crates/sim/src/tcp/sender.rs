@@ -7,7 +7,7 @@ use super::host::Host;
 use super::limits::{FlowLimits, Limits};
 use super::loss::{DupThresh, LossDetection, NewReno, Tlp};
 use super::pacing::{Pacer, SK_PACING_NONE};
-use super::plan::{lasting_specials, SLOW};
+use super::plan::{lasting_specials, RARE, SLOW};
 use super::profile::{Kernel, Switches};
 use super::rate::RateSampler;
 use super::recovery::{Frto, Reduction, SackFrto, Undo};
@@ -18,7 +18,7 @@ use super::timers::Timers;
 use super::validate::Validation;
 use super::write_queue::WriteQueue;
 use crate::scenario::EcnMode;
-use ackclock_host::{CongestionControl, Era};
+use ackclock_host::{Configured, CongestionControl, Era};
 
 /// The sending end of a connection. In memory the fields have this order: what each ACK and burst
 /// needs comes first.
@@ -188,8 +188,8 @@ impl Sender {
         host.init();
         let paced = host.tp().inet_conn.sk.sk_pacing_status != SK_PACING_NONE;
         let rate = RateSampler::new(
-            host.reads_delivery_rate() || switches.long_way,
-            host.reads_counts_when_sent(),
+            host.reads_delivery_rate() || switches.long_way || switches.another_algorithm,
+            host.reads_counts_when_sent() || switches.another_algorithm,
         );
         let bursts = kernel.bursts(switches.tso, paced);
         let share = bursts.share(host.tp().snd_cwnd);
@@ -277,6 +277,24 @@ impl Sender {
             spare,
             events: None,
         }
+    }
+
+    /// `tcp_reinit_congestion_control`: another algorithm takes over the open connection.
+    #[cold]
+    pub(crate) fn change_algorithm(
+        &mut self,
+        configured: &Configured,
+        kernel: &Kernel,
+        switches: &Switches,
+        now_ns: u64,
+    ) {
+        self.host.clock(now_ns);
+        self.host.change_algorithm(configured);
+        let paced = self.host.tp().inet_conn.sk.sk_pacing_status != SK_PACING_NONE;
+        self.bursts = kernel.bursts(switches.tso, paced);
+        self.limits.autotune(self.host.send_buffer());
+        self.lasting |= RARE;
+        self.special |= SLOW | RARE;
     }
 
     /// Asks for the send times of segments, when the sender itself is in the cache.

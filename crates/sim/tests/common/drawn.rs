@@ -14,8 +14,8 @@ use ackclock_net::queue::{
 };
 use ackclock_net::rate::{PolicerParameters, RateStep, Trace};
 use ackclock_sim::scenario::{
-    Direction, EcnMode, Flow, Frames, Hides, Profile, ReadStep, Reads, Scenario, Session, Sizes,
-    Write,
+    Change, Direction, EcnMode, Flow, Frames, Hides, Profile, ReadStep, Reads, Scenario, Session,
+    Sizes, Write,
 };
 use proptest::prelude::*;
 
@@ -379,6 +379,11 @@ pub fn scenarios() -> impl Strategy<Value = Scenario> {
             scenario.bottleneck = link;
         }
         scenario.links = links;
+        let drop_tail = |link: &Bottleneck| link.queue.is_drop_tail();
+        if !(drop_tail(&scenario.bottleneck) && scenario.links.iter().all(drop_tail)) {
+            let keeps = |change: &mut Change| change.keep_packets = None;
+            scenario.changes.iter_mut().for_each(keeps);
+        }
         let most = 1 + scenario.links.len() as u32;
         let sessions = scenario
             .sessions
@@ -467,6 +472,7 @@ pub fn scenarios_on_a_dumbbell() -> impl Strategy<Value = Scenario> {
                         flow.algorithm = "reno".into();
                     }
                 }
+                let changes = drawn_changes(seed, &flows);
                 Scenario {
                     seed,
                     duration_ns: 5 * S,
@@ -489,10 +495,36 @@ pub fn scenarios_on_a_dumbbell() -> impl Strategy<Value = Scenario> {
                     },
                     flows,
                     sessions,
+                    changes,
                     sample_interval_ns: 50 * MS,
                 }
             },
         )
+}
+
+/// A third of the scenarios are branches: of the first flow packets are lost and are not, and it gets
+/// another algorithm.
+fn drawn_changes(seed: u64, flows: &[Flow]) -> Vec<Change> {
+    let can = |flow: &Flow| !["dctcp", "prague"].contains(&flow.algorithm.as_str());
+    if seed % 3 != 0 || !flows.first().is_some_and(can) {
+        return Vec::new();
+    }
+    let at = |at_ns| Change {
+        at_ns,
+        flow: Some(1),
+        ..Change::default()
+    };
+    vec![
+        Change {
+            drop_packets: Some(3),
+            keep_packets: Some(2),
+            ..at(S + seed % S)
+        },
+        Change {
+            algorithm: Some(["cubic", "reno", "vegas"][seed as usize / 3 % 3].into()),
+            ..at(2 * S + seed % S)
+        },
+    ]
 }
 
 /// Mostly on a dumbbell, where all short ways are. An eighth lasts longer than the window of the

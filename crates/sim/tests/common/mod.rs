@@ -41,6 +41,7 @@ pub fn dumbbell(
         links: Vec::new(),
         flows,
         sessions: Vec::new(),
+        changes: Vec::new(),
         sample_interval_ns: 100 * MS,
     }
 }

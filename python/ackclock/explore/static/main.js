@@ -221,6 +221,31 @@ async function rerun(id) {
   await run();
 }
 
+// Offers the branch of a run in which a recovery is not needed.
+function offer(recovery, { clientX, clientY }) {
+  const { fields, on, members } = runs.get(recovery?.run) ?? {};
+  const button = $("#what-if");
+  button.hidden = !fields || on !== "sim" || members;
+  Object.assign(button.style, { left: `${clientX}px`, top: `${clientY}px` });
+  button.onclick = () => branch(recovery);
+}
+
+// Runs the same, but a flow loses nothing of what it sent in the time before its recovery.
+async function branch({ run: id, flow, time, rtt }) {
+  $("#what-if").hidden = true;
+  const { files, fields } = runs.get(id);
+  const at = (s, keep_packets) => ({ at: `${+s.toFixed(6)}s`, flow, keep_packets });
+  const change = [...(fields.change ?? []), at(Math.max(time - 1.5 * rtt, 1e-6), 1e6), at(time, 0)];
+  const source = { fields: { ...fields, change }, files, title: `without the loss of flow ${flow} at ${+time.toFixed(2)} s`, on: "sim" };
+  source.toml = toTOML(source.fields);
+  try {
+    add((await api.start({ toml: source.toml, files, title: source.title, on: "sim" })).id, source);
+  } catch (error) {
+    if (!(error instanceof api.Failure)) throw error;
+    failed(error.message);
+  }
+}
+
 // A run has failed.
 function failed(message) {
   problem(message);
@@ -518,7 +543,7 @@ async function begin() {
   document.documentElement.dataset.theme = localStorage.getItem("theme") ?? "";
   if (!document.documentElement.dataset.theme) delete document.documentElement.dataset.theme;
   about = await api.about();
-  plots = new Plots($("#panels"), fetchDetail);
+  plots = new Plots($("#panels"), fetchDetail, offer);
   chips = new Chips($("#runs"), about, { cancel, toggle, take, drop, read, rerun });
   form = new Form($("#form"), about, draft.files, edited);
   form.colourOf = (name) => onPage(about.styles[name]?.colour);

@@ -16,6 +16,8 @@ const MOST_MARKED = 8;
 const MOST_VALUES = 8;
 // Points of all curves together while the window moves: so many are drawn in each frame.
 const MOST_MOVING = 40_000;
+// A click so far from a mark, px, is on it.
+const NEAR = 12;
 // More curves than these are thin, and drawn by `drawMany`.
 const MOST_BOLD = 6;
 
@@ -66,10 +68,12 @@ function coarser(view) {
 }
 
 export class Plots {
-  // `wanted(from, to)` is called when the window on the screen changes.
-  constructor(root, wanted) {
+  // `wanted(from, to)` is called when the window on the screen changes, `clicked(recovery, event)` when a
+  // mark is clicked, or none.
+  constructor(root, wanted, clicked) {
     this.root = root;
     this.wanted = wanted;
+    this.clicked = clicked;
     this.curves = [];
     this.plots = [];
     this.whole = null;
@@ -207,7 +211,7 @@ export class Plots {
       Object.entries(table).flatMap(([run, rows]) =>
         rows.flatMap((row) => {
           const curve = of.get(`${run} ${row[at]}`);
-          return curve ? [{ row, colour: curve.colour }] : [];
+          return curve ? [{ run, row, colour: curve.colour }] : [];
         }),
       );
     const epochs = pick(data.epochs, 0);
@@ -331,7 +335,21 @@ export class Plots {
       },
       { capture: true },
     );
+    over.addEventListener("click", (event) => this.clicked(plot === this.plots[0].plot && this.recoveryAt(plot, event.offsetX, event.offsetY), event));
     over.addEventListener("touchstart", (event) => this.pinch(event, over), { passive: true });
+  }
+
+  // The recovery whose mark is there: its run and flow, its time and the RTT then, s.
+  recoveryAt(plot, left, top) {
+    const isNear = ({ row: [time, , kind, cwnd] }) =>
+      kind === "recovery" && Math.hypot(plot.valToPos(time, "x") - left, plot.valToPos(cwnd, "y") - top) < NEAR;
+    const found = this.showMarks && this.marked?.signs.find(isNear);
+    if (!found) return null;
+    const { run, row: [time, flow] } = found;
+    const { curves, times } = this.data;
+    const { values } = curves.find((each) => each.run === run && each.panel === "rtt" && each.number === flow);
+    const until = times.findLastIndex((each, at) => each <= time && values[at] !== null);
+    return { run, flow, time, rtt: values[Math.max(until, 0)] / 1e3 };
   }
 
   pan(startX, width) {

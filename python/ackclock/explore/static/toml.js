@@ -17,10 +17,10 @@ const lines = (table) =>
     .map(([key, each]) => `${key} = ${value(each)}`);
 
 export function toTOML(fields) {
-  const { bottleneck, link, flow, session, ...top } = fields;
+  const { bottleneck, link, flow, session, change, ...top } = fields;
   const parts = [lines(top)];
   if (bottleneck) parts.push(["[bottleneck]", ...lines(bottleneck)]);
-  for (const [name, tables] of Object.entries({ link, flow, session })) {
+  for (const [name, tables] of Object.entries({ link, flow, session, change })) {
     for (const each of tables || []) parts.push([`[[${name}]]`, ...lines(each)]);
   }
   return parts.map((part) => part.join("\n")).join("\n\n") + "\n";

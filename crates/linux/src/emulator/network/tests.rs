@@ -28,6 +28,7 @@ fn scenario(rtts_ns: &[u64], jitter_ns: u64, bottleneck: Bottleneck) -> Scenario
         links: Vec::new(),
         flows: rtts_ns.iter().map(flow).collect(),
         sessions: Vec::new(),
+        changes: Vec::new(),
         sample_interval_ns: 0,
     }
 }

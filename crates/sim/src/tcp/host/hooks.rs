@@ -3,7 +3,7 @@
 use super::super::constants::REORDERING;
 use super::super::ecn;
 use super::Host;
-use ackclock_host::{AckSample, CaEvent, CaState, RateSample};
+use ackclock_host::{AckSample, CaEvent, CaState, Configured, RateSample};
 
 /// `CA_ACK_SLOWPATH` and `CA_ACK_WIN_UPDATE` of `in_ack_event`.
 const CA_ACK_SLOWPATH: u32 = 1;
@@ -16,6 +16,10 @@ const TCP_INIT_CWND: u32 = 10;
 impl Host {
     pub(in crate::tcp) fn init(&mut self) {
         self.cc.init();
+    }
+
+    pub(in crate::tcp) fn change_algorithm(&mut self, configured: &Configured) {
+        self.cc.change(configured);
     }
 
     /// Calls `in_ack_event`. Linux has already moved snd_una to `una`. `slow`: header prediction
