@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,14 @@ def versions():
         "ns-2": f"ns-2 {ns2.split('+')[0]}",
         "ns-3": f"ns-3 {output_of('pkg-config', '--modversion', NS3[0]).strip()}",
     }
+
+
+def where():
+    """The machine, and the day."""
+    (model, *_) = re.findall(
+        r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE
+    )
+    return f"One core of {model} ({os.cpu_count()} cores), {datetime.now(tz=UTC):%d %B %Y}."
 
 
 def limit():
@@ -154,9 +163,9 @@ def main():
     }
     measured = {each.title: rates(each, commands) for each in DUMBBELLS}
     names = versions()
-    report = {"versions": names, "packets_per_s": measured}
+    report = {"versions": names, "where": where(), "packets_per_s": measured}
     (TARGET / "bench-peers.json").write_text(json.dumps(report, indent=2) + "\n")
-    text = table(measured, names)
+    text = f"{table(measured, names)}\n\n{where()}"
     print(text)
     page = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(page.replace(written(page), f"\n\n{text}\n\n"), encoding="utf-8")
