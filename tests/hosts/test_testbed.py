@@ -363,7 +363,6 @@ def test_a_limited_pacing_rate():
         ({"flow": {"rack": False}}, ["flow 1: rack = false", "6.17", "vlinux"]),
         ({"flow": {"timestamps": False}}, ["flow 1: timestamps = false", "vlinux"]),
         ({"flow": {"profile": "linux-2.6.18"}}, ["flow 1: profile", "the running kernel"]),
-        ({"flow": {"receive_buffer": "1MB"}}, ["flow 1: receive_buffer", "vlinux"]),
         (
             {"flow": {"receive_window": "1MB", "read_rate": "1mbit"}},
             ["flow 1: read_rate", "vlinux"],

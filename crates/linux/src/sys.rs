@@ -1,5 +1,7 @@
 //! System calls, each with its one `unsafe` line.
 
+use std::fs::File;
+use std::io::{Read as _, Write as _};
 use std::mem::{size_of, zeroed, MaybeUninit};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -122,6 +124,90 @@ pub(crate) fn configure_interface(
         request.ifr_ifru.ifru_metric = queue_packets as i32;
     })?;
     bring_up(name)
+}
+
+/// Gives the route to a /24 through an interface these metrics, in the calling thread's namespace.
+pub(crate) fn set_metrics(
+    network: Ipv4Addr,
+    device: &str,
+    initcwnd: Option<u32>,
+    rto_min_ms: Option<u32>,
+) -> io::Result<()> {
+    // linux/rtnetlink.h: attributes of a route, and of its metrics.
+    const METRICS: u16 = libc::RTA_METRICS;
+    const LOCK: u16 = 1;
+    const INITCWND: u16 = 11;
+    const RTO_MIN: u16 = 13;
+    let name = std::ffi::CString::new(device)?;
+    // SAFETY: the name is a C string.
+    let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
+    let locked = rto_min_ms.map(|_| 1_u32 << RTO_MIN);
+    let metrics = [(LOCK, locked), (INITCWND, initcwnd), (RTO_MIN, rto_min_ms)];
+    let metrics = metrics
+        .into_iter()
+        .filter_map(|(kind, value)| Some((kind, value?)));
+    let metrics = metrics.flat_map(|(kind, value)| attribute(kind, &value.to_ne_bytes()));
+    let (table, scope, unicast) = (libc::RT_TABLE_MAIN, libc::RT_SCOPE_LINK, libc::RTN_UNICAST);
+    let route = [
+        libc::AF_INET as u8,
+        24,
+        0,
+        0,
+        table,
+        libc::RTPROT_BOOT,
+        scope,
+        unicast,
+    ];
+    let mut request = [&route[..], &[0; 4]].concat(); // flags
+    request.extend(attribute(libc::RTA_DST, &network.octets()));
+    request.extend(attribute(libc::RTA_OIF, &index.to_ne_bytes()));
+    request.extend(attribute(METRICS, &metrics.collect::<Vec<_>>()));
+    let flags = libc::NLM_F_REQUEST | libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
+    let mut socket = netlink(libc::NETLINK_ROUTE)?;
+    socket.write_all(&message(libc::RTM_NEWROUTE, flags, &request))?;
+    let mut answer = [0; 1 << 12];
+    let received = socket.read(&mut answer)?;
+    refused(answer[..received].get(NLMSG_HEADER..).unwrap_or_default())
+}
+
+/// An attribute of a netlink message, padded to four bytes.
+fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+    let length = 4 + value.len();
+    let mut bytes = [(length as u16).to_ne_bytes(), kind.to_ne_bytes()].concat();
+    bytes.extend(value);
+    bytes.resize(length.next_multiple_of(4), 0);
+    bytes
+}
+
+/// The length of `struct nlmsghdr`.
+pub(crate) const NLMSG_HEADER: usize = 16;
+
+/// A socket to a part of the kernel, in the calling thread's namespace.
+pub(crate) fn netlink(family: i32) -> io::Result<File> {
+    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
+    // SAFETY: no memory is involved.
+    owned(unsafe { libc::socket(libc::AF_NETLINK, kind, family) }).map(File::from)
+}
+
+/// A netlink message, with its header.
+pub(crate) fn message(kind: u16, flags: i32, body: &[u8]) -> Vec<u8> {
+    let mut bytes = ((NLMSG_HEADER + body.len()) as u32).to_ne_bytes().to_vec();
+    bytes.extend(kind.to_ne_bytes());
+    bytes.extend((flags as u16).to_ne_bytes());
+    bytes.extend([0; 8]); // sequence number, port
+    bytes.extend(body);
+    bytes
+}
+
+/// The error in the body of an `NLMSG_ERROR`; 0 is an acknowledgement.
+pub(crate) fn refused(body: &[u8]) -> io::Result<()> {
+    let code = body
+        .first_chunk()
+        .map_or(0, |code| i32::from_ne_bytes(*code));
+    match code {
+        0 => Ok(()),
+        code => Err(io::Error::from_raw_os_error(-code)),
+    }
 }
 
 /// Brings an interface up.

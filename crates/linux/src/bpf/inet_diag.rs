@@ -1,12 +1,10 @@
 //! TCP sockets of the current network namespace, asked of the kernel by sock_diag(7).
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 
-use crate::sys;
+use crate::sys::{self, NLMSG_HEADER};
 
-const NLMSG_HEADER: usize = 16;
 /// `struct inet_diag_req_v2`.
 const REQUEST: usize = 56;
 /// `struct inet_diag_msg`; attributes follow.
@@ -20,21 +18,13 @@ const ALL_STATES: u32 = !0;
 pub(crate) fn sockets_by_algorithm() -> io::Result<BTreeMap<String, usize>> {
     let mut counts = BTreeMap::new();
     for family in [libc::AF_INET, libc::AF_INET6] {
-        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
-        // SAFETY: no memory is involved.
-        let fd =
-            sys::owned(unsafe { libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_SOCK_DIAG) });
-        let mut socket = File::from(fd?);
-        let mut request = Vec::with_capacity(NLMSG_HEADER + REQUEST);
-        request.extend(((NLMSG_HEADER + REQUEST) as u32).to_ne_bytes());
-        request.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
-        request.extend(((libc::NLM_F_REQUEST | libc::NLM_F_DUMP) as u16).to_ne_bytes());
-        request.extend([0; 8]); // sequence number, port
-        request.extend([family as u8, libc::IPPROTO_TCP as u8]);
+        let mut socket = sys::netlink(libc::NETLINK_SOCK_DIAG)?;
+        let mut request = vec![family as u8, libc::IPPROTO_TCP as u8];
         request.extend([1 << (INET_DIAG_CONG - 1), 0]); // what to add, padding
         request.extend(ALL_STATES.to_ne_bytes());
-        request.resize(NLMSG_HEADER + REQUEST, 0); // any addresses and ports
-        socket.write_all(&request)?;
+        request.resize(REQUEST, 0); // any addresses and ports
+        let flags = libc::NLM_F_REQUEST | libc::NLM_F_DUMP;
+        socket.write_all(&sys::message(SOCK_DIAG_BY_FAMILY, flags, &request))?;
         let mut answer = vec![0; 1 << 16];
         loop {
             let received = socket.read(&mut answer)?;
@@ -56,10 +46,7 @@ fn count_answers(mut rest: &[u8], counts: &mut BTreeMap<String, usize>) -> io::R
         }
         let message = rest.get(NLMSG_HEADER..length).unwrap_or_default();
         if i32::from(kind) == libc::NLMSG_ERROR {
-            let code = message
-                .get(..4)
-                .map_or([0; 4], |code| code.try_into().expect("4 bytes"));
-            return Err(io::Error::from_raw_os_error(-i32::from_ne_bytes(code)));
+            sys::refused(message)?;
         }
         if let Some(name) = algorithm(message.get(ANSWER..).unwrap_or_default()) {
             *counts.entry(name).or_default() += 1;

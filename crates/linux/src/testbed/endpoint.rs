@@ -92,8 +92,12 @@ impl Endpoint {
             let rate = limit.map_or(u64::MAX - 1, |bps| bps / 8);
             sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &rate)?;
         }
-        let (level, option) = (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT);
-        sys::set_option(&socket, level, option, &unsent)?;
+        let level = libc::IPPROTO_TCP;
+        sys::set_option(&socket, level, libc::TCP_NOTSENT_LOWAT, &unsent)?;
+        if let Some(bytes) = scenario.flows[index].mss_bytes {
+            let with_timestamps = bytes + scenario.header_bytes - 40;
+            sys::set_option(&socket, level, libc::TCP_MAXSEG, &with_timestamps)?;
+        }
         Ok(socket)
     }
 
@@ -124,7 +128,7 @@ impl Endpoint {
     ) -> Self {
         let flow = &scenario.flows[index];
         let connects_at_ns = scenario.connects_at_ns(index);
-        let mss = u64::from(scenario.mss_bytes);
+        let mss = u64::from(scenario.mss_of(flow));
         Self {
             number: index as u32 + 1,
             sender,

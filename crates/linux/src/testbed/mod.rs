@@ -27,7 +27,7 @@ use ackclock_host::Snapshot;
 use ackclock_net::buffer::Buffer;
 use ackclock_net::link::Bottleneck;
 use ackclock_sim::record::RunResult;
-use ackclock_sim::scenario::able::{switched_off, Host as On};
+use ackclock_sim::scenario::able::Host as On;
 use ackclock_sim::scenario::{self, Scenario, KERNEL};
 use ackclock_sim::topology::Topology;
 use ackclock_sim::{Control, ScenarioError};
@@ -84,7 +84,7 @@ pub fn run(
     let config = |address| Config {
         address,
         mtu_bytes: scenario.packet_bytes(),
-        queue_packets: device_packets(path_bytes, scenario.packet_bytes()),
+        queue_packets: device_packets(path_bytes, scenario),
         socket_bytes: socket_bytes(path_bytes),
         programs: false,
         offload: false,
@@ -93,9 +93,8 @@ pub fn run(
     let names = &algorithms.names;
     let senders = Arc::new(TunNamespace::new(&config(SENDER))?);
     let receivers = Arc::new(TunNamespace::new(&config(RECEIVER))?);
-    for switch in switched_off(&scenario.flows[0]) {
-        senders.set(switch, "0")?;
-        receivers.set(switch, "0")?;
+    for host in [&senders, &receivers] {
+        host.set_as(&scenario.flows[0])?;
     }
     let flows = 0..scenario.flows.len();
     let sender_sockets = senders.enter(|| {
@@ -270,8 +269,10 @@ fn path_bytes(scenario: &Scenario, topology: &Topology) -> u64 {
 }
 
 /// More packets than fit between the hosts. A device that holds this many drops none.
-fn device_packets(path_bytes: u64, packet_bytes: u32) -> u32 {
-    let packets = path_bytes / u64::from(packet_bytes);
+fn device_packets(path_bytes: u64, scenario: &Scenario) -> u32 {
+    let flows = scenario.flows.iter();
+    let least = flows.map(|flow| scenario.mss_of(flow)).min().unwrap_or(1);
+    let packets = path_bytes / u64::from(least + scenario.header_bytes);
     (2 * packets + 2_000).min(1 << 20) as u32
 }
 

@@ -5,6 +5,8 @@
 
 use super::TestbedError;
 use crate::sys;
+use ackclock_sim::scenario::able::switched_off;
+use ackclock_sim::scenario::Flow;
 use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
@@ -13,6 +15,10 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 const DEVICE: &str = "tun0";
+/// Where all hosts of the testbed are, in a /24.
+const NETWORK: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 0);
+/// Linux's own second value of `tcp_rmem`: a receive buffer at first, bytes.
+const FIRST_ROOM: u64 = 131_072;
 /// Values of the sysctl `tcp_ecn`: connections ask for ECN, or use it only if the other end asks.
 const ECN: &str = "1";
 const ECN_IF_ASKED: &str = "2";
@@ -97,6 +103,23 @@ impl TunNamespace {
         })
     }
 
+    /// Sets what all of its connections have as this flow: switches, the room that receivers tune, and
+    /// the metrics of its route.
+    pub(super) fn set_as(&self, flow: &Flow) -> Result<(), TestbedError> {
+        for switch in switched_off(flow) {
+            self.set(switch, "0")?;
+        }
+        if let Some(most) = flow.receive_buffer_bytes {
+            self.set("tcp_rmem", &format!("4096 {} {most}", most.min(FIRST_ROOM)))?;
+        }
+        let rto_min_ms = flow.rto_min_ns.map(|ns| ns.div_ceil(1_000_000) as u32);
+        if flow.initcwnd.or(rto_min_ms).is_none() {
+            return Ok(());
+        }
+        let set = || sys::set_metrics(NETWORK, DEVICE, flow.initcwnd, rto_min_ms);
+        self.enter(|| set().map_err(TestbedError::host("set the route's metrics")))
+    }
+
     /// Moves the calling thread into the namespace.
     pub(super) fn move_in(&self) -> io::Result<()> {
         sys::enter_network(self.namespace.as_fd())
@@ -167,7 +190,7 @@ fn set_sysctls(config: &Config) -> Result<(), TestbedError> {
     // they write before the first ACK, as in the simulator.
     let [receives, sends] = match config.programs {
         false => [config.socket_bytes, 1 << 20],
-        true => [131_072, 16_384],
+        true => [FIRST_ROOM, 16_384],
     };
     let room = format!("4096 {receives} {}", config.socket_bytes);
     let send_room = format!("4096 {sends} {}", config.socket_bytes);

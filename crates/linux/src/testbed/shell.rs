@@ -16,7 +16,7 @@ use ackclock_host::Snapshot;
 use ackclock_net::queue::Tally;
 use ackclock_net::schedule::NEVER;
 use ackclock_sim::record::{QueueTable, RunResult};
-use ackclock_sim::scenario::able::{switched_off, Host as On};
+use ackclock_sim::scenario::able::Host as On;
 use ackclock_sim::scenario::{self, Direction, Scenario, KERNEL};
 use ackclock_sim::topology::{self, Topology};
 use ackclock_sim::{Control, ScenarioError};
@@ -117,15 +117,13 @@ impl Shell {
             let namespace = TunNamespace::new(&Config {
                 address,
                 mtu_bytes: scenario.packet_bytes(),
-                queue_packets: device_packets(path_bytes, scenario.packet_bytes()),
+                queue_packets: device_packets(path_bytes, &scenario),
                 socket_bytes: socket_bytes(path_bytes),
                 programs: true,
                 offload: false,
             })?;
             namespace.set("tcp_congestion_control", &algorithms.names[0])?;
-            for switch in switched_off(&scenario.flows[0]) {
-                namespace.set(switch, "0")?;
-            }
+            namespace.set_as(&scenario.flows[0])?;
             namespace.request_ecn(!scenario.flows[0].ecn.is_off())?;
             Ok::<_, TestbedError>(Arc::new(namespace))
         };

@@ -24,6 +24,8 @@ const ONLY_RACK: Version = (6, 17);
 const TODAY: Version = (3, 0);
 /// What `sk_trim_gso_size` leaves of 65 536 bytes; with a larger MSS nothing is sent.
 const MOST_MSS_BYTES: u32 = 65_215;
+/// What `TCP_MAXSEG` takes (`MAX_TCP_WINDOW`), less the timestamps.
+const MOST_MAXSEG_BYTES: u32 = 32_767 - STAMPS_BYTES;
 /// A host's own jitter, which the virtual Linux leaves out. More is part of the path.
 const MOST_JITTER_NS: u64 = 1_000_000;
 /// The algorithms of the virtual Linux's `kernel.config`, and Reno, which every Linux has.
@@ -145,7 +147,7 @@ const OF_SIZES: Able<Flow> = No("a session sends transfers of its size");
 const READS_ALL: Able<Flow> = No("a session's reader reads all");
 const HAS_DATA: Able<Flow> = No("its applications always have data");
 const ALL_READ: Able<Flow> = No("its readers read all");
-const NO_ROUTES: Able<Flow> = No("its routes have none");
+const ONE_ROUTE: Able<Flow> = Alike("all of its flows share a route");
 const NO_METRIC: Able<Flow> = No("since Linux 3.6 a route has none to give");
 const OWN_TCP: Able<Flow> = No("it has its own TCP");
 const OF_ALL: Able<Flow> = No("all flows have that of the running kernel");
@@ -189,16 +191,19 @@ rows! { FLOW of Flow:
     receive_window_bytes = (none) [Yes, Yes, SILENT, Yes] [Yes,
         By("`TCP_WINDOW_CLAMP`; the first window may be larger by some segments"), idle()];
     receive_buffer_bytes = (none) [MODELLED, SILENT, SILENT, Yes]
-        [Yes, No("its windows are constant"), AsKernel];
+        [Yes, SWITCH, SWITCH];
     send_buffer_bytes = (none) [Yes, Yes, SILENT, Yes]
         [Yes, By("the application leaves at most this much data unacknowledged"), idle()];
     read_rate_bps = (none) [MODELLED, SILENT, SILENT, READS_ALL] [Yes, ALL_READ, AsKernel];
     read_rate_at = (empty) [MODELLED, SILENT, SILENT, READS_ALL] [Yes, ALL_READ, AsKernel];
-    mss_bytes = (none) [Yes, SILENT, SILENT, Yes] [Yes, No("all of its flows have one"), AsKernel];
+    mss_bytes = (none) [Yes, SILENT, SILENT, Yes] [Yes,
+        Only("536B to 32755B", |_, flow| when(
+            flow.mss_bytes.is_some_and(|mss| !(536..=MOST_MAXSEG_BYTES).contains(&mss)),
+            "it is a socket's TCP_MAXSEG, less 12 bytes of timestamps")), idle()];
     initcwnd = (none) [Yes, Only("2 or more", |_, flow| when(
         flow.stack == Some(StackName::Quinn) && flow.initcwnd == Some(1),
         "quinn sends only what leaves room in its window, so nothing with one packet")), SILENT, Yes]
-        [Yes, NO_ROUTES, AsKernel];
+        [Yes, ONE_ROUTE, ONE_ROUTE];
     max_pacing_rate_bps = (none) [Yes, SILENT, SILENT, Yes] [Yes, Yes, idle()];
     sack = (switch "tcp_sack") [TODAYS, SILENT, SILENT, Yes] [Yes, SWITCH, AsKernel];
     rack = (switch "tcp_recovery") [RACK, SILENT, SILENT, Yes]
@@ -208,7 +213,7 @@ rows! { FLOW of Flow:
         [Yes, No("its packets have them"), AsKernel];
     slow_start_after_idle = (switch "tcp_slow_start_after_idle") [Yes, SILENT, SILENT, Yes]
         [Yes, SWITCH, AsKernel];
-    rto_min_ns = (none) [MODELLED, SILENT, SILENT, Yes] [Yes, NO_ROUTES, AsKernel];
+    rto_min_ns = (none) [MODELLED, SILENT, SILENT, Yes] [Yes, ONE_ROUTE, ONE_ROUTE];
     initial_ssthresh_packets = (none) [Yes, SILENT, SILENT, Yes] [NO_METRIC, NO_METRIC, AsKernel];
     ecn = (is EcnMode::Off) [NO_ECN, Only("true", |_, flow| when(
         flow.ecn == EcnMode::Accurate, "QUIC's counts are accurate (RFC 9000, section 13.4)")), NO_ECN, Yes]
