@@ -205,14 +205,14 @@ rows! { FLOW of Flow:
         "quinn sends only what leaves room in its window, so nothing with one packet")), SILENT, Yes]
         [Yes, ONE_ROUTE, ONE_ROUTE];
     max_pacing_rate_bps = (none) [Yes, SILENT, SILENT, Yes] [Yes, Yes, idle()];
-    sack = (switch "tcp_sack") [TODAYS, SILENT, SILENT, Yes] [Yes, SWITCH, AsKernel];
+    sack = (switch "tcp_sack") [TODAYS, SILENT, SILENT, Yes] [Yes, SWITCH, SWITCH];
     rack = (switch "tcp_recovery") [RACK, SILENT, SILENT, Yes]
         [RACK, No("Linux has no other rule since 6.17"), AsKernel];
-    tlp = (switch "tcp_early_retrans") [TODAYS, SILENT, SILENT, Yes] [Yes, SWITCH, AsKernel];
+    tlp = (switch "tcp_early_retrans") [TODAYS, SILENT, SILENT, Yes] [Yes, SWITCH, SWITCH];
     timestamps = (switch "tcp_timestamps") [TODAYS, SILENT, SILENT, Yes]
         [Yes, No("its packets have them"), AsKernel];
     slow_start_after_idle = (switch "tcp_slow_start_after_idle") [Yes, SILENT, SILENT, Yes]
-        [Yes, SWITCH, AsKernel];
+        [Yes, SWITCH, SWITCH];
     rto_min_ns = (none) [MODELLED, SILENT, SILENT, Yes] [Yes, ONE_ROUTE, ONE_ROUTE];
     initial_ssthresh_packets = (none) [Yes, SILENT, SILENT, Yes] [NO_METRIC, NO_METRIC, AsKernel];
     ecn = (is EcnMode::Off) [NO_ECN, Only("true", |_, flow| when(
