@@ -180,7 +180,7 @@ def page(shares, bench, counts, peers):
         "`crates/sim/benches/throughput/cases.rs` has the scenarios.",
         "",
         "A short run costs more in Python than in the simulator: a tiny `ackclock run` takes",
-        "0.18 s of processor time, and each short run of a sweep 0.6 ms, simulation included",
+        "0.18 s of processor time, and each short run of a sweep 0.5 ms, simulation included",
         "([ADR 21](adr/0021-tables-go-to-python-as-arrow.md)).",
         "",
         "## Stations of a packet",

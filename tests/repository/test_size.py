@@ -40,7 +40,7 @@ CEILINGS = {
     "linux": 6580,
     "measure": 1062,
     "net": 4084,
-    "py": 1053,
+    "py": 1060,
     "py-kernel": 355,
     "py-tables": 341,
     "quic": 997,

@@ -107,6 +107,11 @@ pub fn run_many(
         (result, wall, cpu.map_or(wall, |(now, before)| now - before))
     })
     .map_err(|error| refuse(format!("cannot start a thread: {error}")))?;
+    let told = |fraction: f64| match &progress {
+        Some(progress) => progress.call1(py, (fraction,)).map(drop),
+        None => Ok(()),
+    };
+    let mut looked = None::<Instant>;
     let outcome = (|| loop {
         match py.detach(|| batch.wait(TICK)) {
             Answer::Done(index, (result, wall, cpu)) => {
@@ -124,9 +129,13 @@ pub fn run_many(
             }
             Answer::Lost(index, reason) => return Err(lost(&jobs, index, &reason)),
             Answer::Nothing => {}
-            Answer::End => return Ok(()),
+            Answer::End => return told(1.0),
         }
         py.check_signals()?;
+        if looked.is_some_and(|at| at.elapsed() < TICK) {
+            continue; // a look at all jobs takes longer than a short run
+        }
+        looked = Some(Instant::now());
         if live {
             for job in jobs.iter() {
                 job.control.wants_rows.store(true, Relaxed);
@@ -136,9 +145,7 @@ pub fn run_many(
         if let Some(job) = stalled {
             return Err(failed(RunError::stalled(job.prepared.scenario())));
         }
-        if let Some(progress) = &progress {
-            progress.call1(py, (fraction_done(&jobs),))?;
-        }
+        told(fraction_done(&jobs))?;
     })();
     if outcome.is_err() {
         batch.stop();
