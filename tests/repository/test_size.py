@@ -38,7 +38,7 @@ CEILINGS = {
     "ackclock.sweeps": 856,
     "host": 5528,
     "linux": 6580,
-    "measure": 1062,
+    "measure": 1063,
     "net": 4084,
     "py": 1060,
     "py-kernel": 355,

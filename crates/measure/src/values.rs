@@ -63,7 +63,8 @@ pub fn jain_index(shares: &[f64]) -> f64 {
     if squares == 0.0 {
         return f64::NAN;
     }
-    exact_sum(shares.iter().copied()).powi(2) / squares
+    let sum = exact_sum(shares.iter().copied());
+    sum * sum / squares
 }
 
 /// A quantile of sorted values, between two of them on the straight line.
