@@ -12,7 +12,8 @@ from common import ROOT
 DOOR = (
     "mod many;\n",
     "use many::Many;\n",
-    """    if options.rounds || flows.len() > FEW && options.allow_fast_path() {
+    """    let in_rounds = options.rounds || flows.len() > FEW && options.allow_fast_path();
+    if in_rounds && scenario.changes.is_empty() {
         if let Some(many) = Many::take(scenario, &topology, &mut flows) {
             return Simulation::new(scenario, flows, many, options).run_rounds(control);
         }

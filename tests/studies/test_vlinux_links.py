@@ -51,7 +51,7 @@ def dead(**keys):
 def test_each_packet_is_that_of_the_simulator(each):
     found = diverge(each)
     assert found.first is found.state is None
-    assert len(found.simulated) > 10_000
+    assert len(found.packets["sim"]) > 10_000
 
 
 #: Numbers → how often segment 500 is sent: those of `lost_packets`, and it again and again.
@@ -65,7 +65,7 @@ def test_chosen_packets_are_lost(numbers, times):
     assert found.first is found.state is None
     at = 499 * 1448
     has = (pl.col("from_bytes") <= at) & (pl.col("to_bytes") > at)
-    assert len(found.simulated.filter(pl.col("kind") == "data", has)) == times
+    assert len(found.packets["sim"].filter(pl.col("kind") == "data", has)) == times
 
 
 @pytest.mark.parametrize("threshold", ["threshold_packets=20", "threshold=1ms"])
@@ -74,7 +74,7 @@ def test_step_marking(threshold):
     each = Scenario.from_toml(ROOT / "examples" / "dctcp.toml")
     found = diverge(each.replace(duration="4s").assign(f"bottleneck.queue.{threshold}"))
     assert found.first is found.state is None
-    assert len(found.simulated) > 30_000
+    assert len(found.packets["sim"]) > 30_000
 
 
 def test_a_sample_is_behind_all_packets_of_its_instant():
