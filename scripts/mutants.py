@@ -348,7 +348,7 @@ RULES = (
     Mutant(
         "the last packet of a capture has a FIN",
         "crates/sim/src/capture.rs",
-        "if last { FIN } else { 0 }",
+        "if fin { FIN } else { 0 }",
         "0",
         "sim runs::",
     ),

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from ackclock import Flow, Scenario, run, vlinux
+from ackclock import Flow, Scenario, Session, run, vlinux
 from common import ROOT
 from virtual import scenario
 
@@ -351,3 +351,46 @@ def test_udp_beside_cubic():
     of = [result.samples.filter(pl.col("flow") == 1) for result in (ours, linux)]
     assert of[1].equals(of[0])
     assert linux.flows["sent_packets"][0] == 1 + 10 * 20_000_000 // (8 * 1500)
+
+
+def transfers(*packets: int, **keys) -> list[Flow]:
+    """One of each size, one after the other."""
+    starts = (f"{300 * place}ms" for place in range(len(packets)))
+    return [
+        Flow(algorithm="cubic", size=f"{size}packets", start=start, **keys)
+        for size, start in zip(packets, starts, strict=True)
+    ]
+
+
+#: What becomes of a FIN → the flows, and what the link has of its own.
+FINS = {
+    "alone, in a full window, and with data": (transfers(1, 9, 10, 11, 60), {}),
+    "it finds a lost tail": (transfers(5), {"drop_packets": [5]}),
+    "after timeouts": (transfers(5, 2), {"drop_packets": [4, 5, 6, 7, 8, 9]}),
+    "after short timeouts": (transfers(5, rto_min="20ms"), {"drop_packets": [5]}),
+    "without SACK": (transfers(5, sack=False), {"drop_packets": [5]}),
+    "it is dropped": (transfers(9, 7, 40), {"rate": "2mbit", "buffer": "8packets"}),
+    "a send buffer": (transfers(300, send_buffer="28960B"), {}),
+    "paced": ([Flow(algorithm="bbr", size=size) for size in ("9packets", "90packets")], {}),
+}
+
+
+@pytest.mark.parametrize("name", FINS)
+def test_the_fin_of_a_transfer(name):
+    """The same tables, to the microsecond of the end."""
+    flows, link = FINS[name]
+    link = {"rate": "20mbit", "buffer": "100packets"} | link
+    each = Scenario(duration="4s", rtt="20ms", jitter="0s", flows=flows, bottleneck=link)
+    ours, linux = (on(each).flows.drop("send_buffer_limited_us") for on in (run, vlinux.run))
+    assert linux.equals(ours)
+
+
+def test_the_fins_of_sessions():
+    """The receiver's FIN is answered: 52 bytes on the way of the data."""
+    sessions = [Session(algorithm="reno", size="9packets", gap="30ms")]
+    sessions.append(Session(algorithm="cubic", size="30kB", pareto=1.3, gap="20ms"))
+    each = scenario(jitter="0s", duration="4s", sessions=sessions)
+    ours, linux = run(each), vlinux.run(each)
+    assert len(linux.transfers) > 40
+    for table in ("flows", "sessions", "transfers"):
+        assert getattr(linux, table).equals(getattr(ours, table)), table

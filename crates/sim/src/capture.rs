@@ -69,6 +69,8 @@ struct Ends {
     /// Segments of a finite flow, and payload of the last; otherwise `u64::MAX`.
     segments: u64,
     last_bytes: u32,
+    /// Where the segment with the FIN ends, if that has left; else 0.
+    fin_end: u64,
     /// Payload of the others.
     mss_bytes: u32,
     sack: bool,
@@ -179,6 +181,7 @@ impl<'a> Capture<'a> {
         let ends = &mut self.ends[element];
         ends.addresses.connect(connection);
         (ends.segments, ends.last_bytes, ends.ecn) = (segments, last_bytes, ecn);
+        ends.fin_end = 0;
         ends.last_syn_ns = at_ns;
         if answered {
             ends.syn_ns = at_ns;
@@ -273,7 +276,13 @@ impl<'a> Capture<'a> {
         self.see(at_ns, at, &frame);
     }
 
-    /// A data packet is seen.
+    /// The segment with the FIN ends there, if it has left.
+    #[cold]
+    pub(crate) fn fin_ends(&mut self, element: usize, fin_end: u64) {
+        self.ends[element].fin_end = fin_end;
+    }
+
+    /// A data packet, or a FIN of its own, is seen.
     #[cold]
     pub(crate) fn see_data(&mut self, at_ns: u64, (element, at): (usize, Side), data: Data) {
         let Data {
@@ -290,16 +299,17 @@ impl<'a> Capture<'a> {
         } else {
             0
         };
-        flags |= if last { FIN } else { 0 };
+        let fin = segment + 1 == ends.fin_end;
+        flags |= if fin { FIN } else { 0 };
         flags |= match ends.ecn {
             EcnMode::Accurate => frame::ace(FIRST_ACE),
             _ if marks.cwr => CWR,
             _ => 0,
         };
-        let payload = if last {
-            ends.last_bytes
-        } else {
-            ends.mss_bytes
+        let payload = match segment {
+            _ if last => ends.last_bytes,
+            _ if segment < ends.segments => ends.mss_bytes,
+            _ => 0,
         };
         let mut frame = self.frame(element, true, flags, marks.field);
         (frame.seq, frame.ack) = (self.sequence(element, segment), 1);
@@ -393,9 +403,10 @@ impl<'a> Capture<'a> {
         let bytes = if segment < ends.segments {
             segment.wrapping_mul(ends.mss_bytes.into())
         } else {
-            (segment - 1) * u64::from(ends.mss_bytes) + u64::from(ends.last_bytes) + 1
+            (ends.segments - 1) * u64::from(ends.mss_bytes) + u64::from(ends.last_bytes)
         };
-        (bytes + 1) as u32
+        let after_fin = (1..=segment).contains(&ends.fin_end);
+        (bytes + 1 + u64::from(after_fin)) as u32
     }
 
     /// What the data sender echoed at `sent_ns`.

@@ -18,8 +18,10 @@ impl TraceHash {
 /// Where the packets of a run are. The conservation tests use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Census {
-    /// Data packets sent.
+    /// Data packets sent. A FIN alone is one here, unlike in the tables.
     pub sent: u64,
+    /// So many of them.
+    pub fins: u64,
     /// Copies of data packets that links made.
     pub copied: u64,
     /// Data packets dropped by the bottleneck.
@@ -56,6 +58,7 @@ impl Census {
             | Header::SynAck
             | Header::Established
             | Header::WindowProbe
+            | Header::LastAck
             | Header::Copied
             | Header::Datagram(..) => 2,
         };
@@ -65,6 +68,7 @@ impl Census {
     /// Adds what a connection has received, and its ACKs on their way if they pass queues.
     pub(crate) fn add(&mut self, connection: &Connection, path: Path) {
         let receiver = &connection.receiver;
+        self.fins += connection.sender.fins();
         self.duplicates += receiver.duplicates();
         self.in_order += receiver.delivered();
         self.out_of_order += receiver.waiting();

@@ -192,7 +192,7 @@ table! {
         flow: u32,
         /// When the flow connected, its random spread included.
         start_us: u64,
-        /// When the last byte was ACKed; 0 if the flow did not finish.
+        /// When its FIN was ACKed; 0 if the flow did not finish.
         completed_us: u64,
         /// Acknowledged payload.
         delivered_bytes: u64,
@@ -359,7 +359,7 @@ table! {
         session: u32,
         /// When the transfer sent its first SYN.
         start_us: u64,
-        /// When the last byte was ACKed; 0 if the run ended before.
+        /// When its FIN was ACKed; 0 if the run ended before.
         completed_us: u64,
         /// Payload of the transfer.
         size_bytes: u64,

@@ -44,7 +44,7 @@ impl Ledger<Transit<Segment>> for Losses<'_, '_> {
             } => {
                 self.hash.add(segment);
                 self.census.dropped += u64::from(segments);
-                (0..segments).for_each(|_| flow.dropped(cause));
+                (0..segments).for_each(|_| flow.dropped(segment, cause));
                 if connection == flow.connection && at_first {
                     flow.dropped_at_host(segments);
                 }
@@ -58,6 +58,7 @@ impl Ledger<Transit<Segment>> for Losses<'_, '_> {
             | Header::SynAck
             | Header::Established
             | Header::WindowProbe
+            | Header::LastAck
             | Header::Copied => (),
         }
     }
@@ -74,6 +75,7 @@ impl Ledger<Transit<Segment>> for Losses<'_, '_> {
             | Header::SynAck
             | Header::Established
             | Header::WindowProbe
+            | Header::LastAck
             | Header::Copied => Header::Copied,
         };
         *self.census.queued_of(&header) += 1;
@@ -148,7 +150,8 @@ impl Ledger<Transit<Segment>> for Losses<'_, '_> {
 impl Wire for Network<Segment> {
     #[inline(never)]
     fn offer(sim: &mut Simulation<'_, Self>, element: usize, now_ns: u64, burst: Transmit) {
-        taps::sent(&mut sim.capture, element, now_ns, burst);
+        let flow = (element, &sim.flows[element]);
+        taps::sent(&mut sim.capture, flow, now_ns, burst);
         if let ConnectionState::Open(connection) = &mut sim.flows[element].state {
             if connection.sender.queued(burst) {
                 sim.offer_whole(element, now_ns, burst);
@@ -260,7 +263,10 @@ impl<'a> Simulation<'a, Network<Segment>> {
             Wire::handle(self, now_ns);
         }
         *self.census.queued_of(&header) += 1;
-        let is_data = header.is_data();
+        let is_data = match header {
+            Header::Data { segment, .. } => self.flows[element].has_data(segment),
+            _ => header.is_data(),
+        };
         let packet = Packet {
             flow: element as u32,
             bytes,
@@ -339,6 +345,7 @@ impl<'a> Simulation<'a, Network<Segment>> {
             | Header::SynAck
             | Header::Established
             | Header::WindowProbe
+            | Header::LastAck
             | Header::Copied => (),
         }
         let next_ns = self.flows[element].next_event_ns();

@@ -173,7 +173,7 @@ impl Simulation<'_, Links> {
                 let Some(burst) = connection.sender.poll_new::<P>() else {
                     break Ok(connection.sender.poll_timeout());
                 };
-                let last = P::COMMON.is_none() && burst.range().end == flow.segments;
+                let last = P::COMMON.is_none() && burst.range().end >= flow.segments;
                 if last || !loss.passes(burst.segments) {
                     break Err(SlowPathReason::Burst(burst));
                 }

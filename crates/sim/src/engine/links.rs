@@ -42,8 +42,8 @@ impl Wire for Links {
         let flow = &mut sim.flows[element];
         let route = flow.path.data;
         let (link, loss) = (&mut sim.wire.links[route], &mut sim.wire.losses[route]);
-        // The last segment may be smaller, some are lost before the link, and some are captured.
-        let plain = burst.range().end != flow.segments
+        // The last segments may be smaller, some are lost before the link, and some are captured.
+        let plain = burst.range().end < flow.segments
             && sim.capture.is_none()
             && !sim.long_way
             && loss.passes(burst.segments);
@@ -105,22 +105,25 @@ impl Simulation<'_, Links> {
     /// Offers the packets of a burst one by one.
     #[cold]
     pub(super) fn offer_each(&mut self, element: usize, now_ns: u64, burst: Transmit) {
-        taps::sent(&mut self.capture, element, now_ns, burst);
+        let flow = (element, &self.flows[element]);
+        taps::sent(&mut self.capture, flow, now_ns, burst);
         let flow = &mut self.flows[element];
         let route = flow.path.data;
         let (link, loss) = (&mut self.wire.links[route], &mut self.wire.losses[route]);
         for segment in burst.range() {
             let (aims, number) = (&mut self.aims, element as u32);
-            let departs_ns =
-                if loss.is_due() && loss.judge(aims.drops(number), || aims.keeps(number)) {
-                    Err(Cause::Loss)
-                } else {
-                    let bytes = flow.packet_bytes(segment);
-                    let departs_ns = enqueue(link, self.long_way, now_ns, bytes);
-                    let keeps = departs_ns.is_none() && aims.keeps(number);
-                    let beyond_ns = keeps.then(|| link.enqueue_beyond(now_ns, bytes));
-                    departs_ns.or(beyond_ns).ok_or(Cause::Full)
-                };
+            let departs_ns = if flow.has_data(segment)
+                && loss.is_due()
+                && loss.judge(aims.drops(number), || aims.keeps(number))
+            {
+                Err(Cause::Loss)
+            } else {
+                let bytes = flow.packet_bytes(segment);
+                let departs_ns = enqueue(link, self.long_way, now_ns, bytes);
+                let keeps = departs_ns.is_none() && aims.keeps(number);
+                let beyond_ns = keeps.then(|| link.enqueue_beyond(now_ns, bytes));
+                departs_ns.or(beyond_ns).ok_or(Cause::Full)
+            };
             if aims.are_over() {
                 loss.watch(false);
             }
@@ -141,7 +144,7 @@ impl Simulation<'_, Links> {
                 }
                 Err(cause) => {
                     self.hash.add(segment);
-                    flow.dropped(cause);
+                    flow.dropped(segment, cause);
                     self.census.dropped += 1;
                 }
             }

@@ -84,7 +84,9 @@ impl<W: Wire> Simulation<'_, W> {
     ) {
         if let (Some(packets), Some((row, bytes))) = (&mut self.packets, before) {
             let rows = burst.range().map(|segment| row.of_data(segment, bytes));
-            rows.for_each(|row| packets.push(row));
+            // A FIN of its own has no data.
+            rows.filter(|row| row.from_bytes < row.to_bytes)
+                .for_each(|row| packets.push(row));
         }
         self.census.sent += u64::from(burst.segments);
         W::offer(self, element, now_ns, burst);
@@ -326,6 +328,9 @@ impl<W: Wire> Simulation<'_, W> {
 
     /// Ends the transfer of a session: removes the connection and draws the next one.
     pub(super) fn end_transfer(&mut self, element: usize, now_ns: u64) {
+        // The ACK that ends it is the receiver's FIN (`tcp_time_wait`).
+        let route = self.flows[element].path.data;
+        W::send(self, element, now_ns, route, Header::LastAck);
         let flow = &mut self.flows[element];
         let transfer = flow.transfer(self.scenario, now_ns);
         if let (ConnectionState::Open(connection), Some(session), Some(transfer)) =

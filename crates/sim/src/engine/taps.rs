@@ -21,11 +21,12 @@ pub(super) fn at<'a, 'b>(
 #[inline(always)]
 pub(super) fn sent(
     capture: &mut Option<Box<Capture<'_>>>,
-    element: usize,
+    (element, flow): (usize, &Flow<'_>),
     now_ns: u64,
     burst: Transmit,
 ) {
     if let Some(capture) = at(capture, now_ns) {
+        capture.fin_ends(element, flow.fin_end());
         for segment in burst.range() {
             let data = Data::new(segment, now_ns, burst);
             capture.see_data(now_ns, (element, Side::Sender), data);

@@ -13,6 +13,8 @@ impl Flow<'_> {
             sender.write_nothing();
             self.application_ns = self.application_ns.min(schedule.next_ns());
             self.application = Some(Box::new(schedule));
+        } else {
+            sender.close_when_written();
         }
     }
 

@@ -50,7 +50,8 @@ impl Flow<'_> {
     /// A datagram for this end is dropped. What the receiver sends is not in the tables.
     pub(crate) fn datagram_dropped(&mut self, to: End, cause: Cause) {
         if to == End::Receiver {
-            self.dropped(cause);
+            // QUIC's FIN is a bit of the last stream frame, and UDP has none.
+            self.dropped(0, cause);
         }
     }
 

@@ -9,14 +9,30 @@ use ackclock_net::link::Predicted;
 use ackclock_net::queue::Cause;
 
 impl Flow<'_> {
-    /// IP bytes of the data packet with this segment.
+    /// IP bytes of the packet with this segment: behind the data, a FIN may be one of its own.
     #[inline]
     pub(crate) fn packet_bytes(&self, segment: u64) -> u32 {
-        if segment + 1 == self.segments {
+        if segment + 1 < self.segments {
+            self.packet_bytes
+        } else if self.has_data(segment) {
             self.last_packet_bytes
         } else {
-            self.packet_bytes
+            self.ack_bytes
         }
+    }
+
+    /// Where the segment with the FIN ends, if it has left.
+    pub(crate) fn fin_end(&self) -> u64 {
+        match &self.state {
+            ConnectionState::Open(connection) => connection.sender.fin_end(),
+            ConnectionState::Connecting(_) | ConnectionState::Guest(_) => 0,
+        }
+    }
+
+    /// Whether this segment has data: it is no FIN of its own.
+    #[inline]
+    pub(crate) fn has_data(&self, segment: u64) -> bool {
+        segment < self.segments
     }
 
     /// Sends a burst without the last packet of the flow through its link to the receiver. Returns how
@@ -46,7 +62,7 @@ impl Flow<'_> {
                 self.receive(departs_ns + self.forth_ns, now_ns, segment, burst);
             } else {
                 hash.add(segment);
-                self.dropped(Cause::Full);
+                self.dropped(segment, Cause::Full);
                 dropped += 1;
             }
             segment += 1;
@@ -54,10 +70,11 @@ impl Flow<'_> {
         dropped
     }
 
-    /// Counts a packet that was dropped.
+    /// Counts a packet that was dropped, if it has data.
     #[inline]
-    pub(crate) fn dropped(&mut self, cause: Cause) {
+    pub(crate) fn dropped(&mut self, segment: u64, cause: Cause) {
         match cause {
+            _ if !self.has_data(segment) => (),
             Cause::Full => self.full_packets += 1,
             _ => self.others.get_or_insert_default().dropped(cause),
         }
@@ -143,10 +160,10 @@ impl Flow<'_> {
         segment: u64,
         burst: Transmit,
     ) -> bool {
-        let last = segment + 1 == self.segments;
+        let before_last = segment + 1 < self.segments;
         match &mut self.state {
             ConnectionState::Open(connection)
-                if !last && connection.receiver.is_ordinary(at_ns, segment, sent_ns) =>
+                if before_last && connection.receiver.is_ordinary(at_ns, segment, sent_ns) =>
             {
                 let pushed = self.kernel.pushes_bursts && burst.pushes(segment);
                 if let Some(ack) = connection.receiver.handle_ordinary(sent_ns, pushed) {
@@ -192,7 +209,7 @@ impl Flow<'_> {
         };
         let receiver = &mut connection.receiver;
         let pushed = self.kernel.pushes_bursts && burst.pushes(segment);
-        let last = segment + 1 == self.segments;
+        let last = segment + 1 == connection.sender.fin_end();
         if self.ecn != EcnMode::Off {
             let (flags, marks) = ([pushed, last], burst.marks_of(segment));
             let acks = receiver.handle_marked_segment(at_ns, segment, sent_ns, flags, marks);

@@ -11,6 +11,8 @@ use ackclock_net::schedule::NEVER;
 
 impl Flow<'_> {
     pub(super) fn delivered_bytes(&self, scenario: &Scenario, una: u64) -> u64 {
+        // A FIN of its own has no bytes.
+        let una = una.min(self.segments);
         let whole = una * u64::from(scenario.mss_of(self.scenario));
         if una < self.segments {
             whole

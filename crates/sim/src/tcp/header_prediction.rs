@@ -92,7 +92,7 @@ impl Sender {
         if P::COMMON.is_none() && self.waits_for_pacing() {
             return None;
         }
-        self.transmit_new::<P, false>()
+        self.transmit_written::<P>()
     }
 
     /// Whether an ACK has left nothing to report: no event, no fault, no end.

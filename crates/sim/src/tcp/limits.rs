@@ -37,6 +37,9 @@ pub(super) struct Limits {
     offered: u64,
     /// When this is acknowledged, there is something to tell: all, or the answer to a request.
     reports_at: u64,
+    /// The segment with the FIN ends there: above `total` while the application has not closed; 0: it never
+    /// does.
+    fin_end: u64,
     /// How much the application has written so far, segments.
     written: u64,
     /// The receive window until the first ACK: the handshake shows no scaled one.
@@ -85,6 +88,7 @@ impl Limits {
             total: flow.segments,
             reports_at: flow.segments,
             offered: flow.segments,
+            fin_end: 0,
             written: 0,
             has_explicit_writes: false,
             refills: flow.send_buffer != u64::MAX,
@@ -110,12 +114,6 @@ impl Limits {
         self.first_edge = self.first_edge.max(edge);
     }
 
-    /// How many segments the application writes in total.
-    #[inline]
-    pub(super) fn segments(&self) -> u64 {
-        self.total
-    }
-
     /// When this is acknowledged, there is something to tell.
     #[inline]
     pub(super) fn reports_at(&self) -> u64 {
@@ -132,7 +130,7 @@ impl Limits {
     pub(super) fn begin_without_data(&mut self, has_explicit_writes: bool) {
         (self.are_none, self.has_explicit_writes) = (false, has_explicit_writes);
         self.refills &= !has_explicit_writes;
-        (self.flow.segments, self.offered) = (0, u64::MAX);
+        (self.flow.segments, self.offered, self.fin_end) = (0, u64::MAX, 0);
     }
 
     /// The application has more; [`NONE`](Self::NONE): without end.
@@ -144,6 +142,39 @@ impl Limits {
         if !self.has_explicit_writes {
             self.offered = self.flow.segments;
         }
+    }
+
+    /// The application closes when it has written all. A flow without end never does.
+    pub(super) fn close_when_written(&mut self) {
+        self.fin_end = self.total.saturating_add(1);
+    }
+
+    /// `tcp_send_fin`: the application has written all, and closes. What has not left takes the FIN along;
+    /// else the FIN is a packet of its own, a segment behind the last. Returns whether it closes now.
+    #[inline]
+    pub(super) fn close(&mut self, board: &Scoreboard) -> bool {
+        if self.fin_end <= self.total || (self.refills && self.written < self.total) {
+            return false;
+        }
+        if board.nxt() < self.total {
+            self.fin_end = self.total;
+        } else {
+            (self.total, self.written) = (self.fin_end, self.fin_end);
+            (self.flow.segments, self.reports_at) = (self.fin_end, self.fin_end);
+        }
+        true
+    }
+
+    /// Where the segment with the FIN ends, if it has left.
+    #[inline]
+    pub(super) fn fin_end(&self) -> u64 {
+        self.fin_end
+    }
+
+    /// Whether the application has closed: header prediction is over (`tcp_rcv_state_process`).
+    #[inline]
+    pub(super) fn are_closed(&self) -> bool {
+        (1..=self.total).contains(&self.fin_end)
     }
 
     /// What the application has so far is to be acknowledged before it has more.
@@ -172,7 +203,7 @@ impl Limits {
         self.are_none = false;
         self.flow.segments = self.flow.segments.min(nxt);
         (self.total, self.offered) = (self.flow.segments, self.flow.segments);
-        self.reports_at = self.total;
+        (self.reports_at, self.fin_end) = (self.total, 0);
     }
 
     /// Whether an ACK first lets leave what the application has written, and then the application
@@ -348,7 +379,7 @@ mod tests {
         limits.note(&board, &host);
         assert_eq!(limits.held_ns(9 * S), (0, 2 * S), "cwnd did");
         limits.stop_at(20);
-        assert_eq!((limits.segments(), limits.available(&board)), (20, 0));
+        assert_eq!((limits.total, limits.available(&board)), (20, 0));
 
         let mut limits = Limits::new(
             FlowLimits {
@@ -389,6 +420,43 @@ mod tests {
             board.acknowledge_clean(host.counts(), una);
             limits.note_first_ack(&board);
             assert_eq!(limits.room(&board), room, "{una}");
+        }
+    }
+
+    /// Of 20 segments all have left, or 19: the FIN is the 21st segment, or it is on the 20th. A send buffer of 8
+    /// holds the last of them only when 12 are acknowledged.
+    #[test]
+    fn where_the_fin_is() {
+        for (send_buffer, una, nxt, fin_end) in [
+            (u64::MAX, 0, 20, Some(21)),
+            (u64::MAX, 0, 19, Some(20)),
+            (8, 11, 19, None),
+            (8, 12, 20, Some(21)),
+        ] {
+            let flow = FlowLimits {
+                segments: 20,
+                receive_window: u64::MAX,
+                send_buffer,
+            };
+            let mut limits = Limits::new(flow, u64::MAX, true, false);
+            let mut board = Scoreboard::new();
+            let mut host = reno(Profile::Linux6, 1_000);
+            limits.close_when_written();
+            board.send(host.counts(), S, nxt as u32, false);
+            if una > 0 {
+                board.acknowledge_clean(host.counts(), una);
+            }
+            limits.write(&board);
+            let closed = fin_end.is_some();
+            assert_eq!(
+                (limits.close(&board), limits.are_closed()),
+                (closed, closed)
+            );
+            assert!(!limits.close(&board), "once");
+            let is_alone = fin_end == Some(21);
+            assert_eq!(limits.fin_end(), fin_end.unwrap_or(21));
+            assert_eq!(limits.reports_at(), 20 + u64::from(is_alone));
+            assert_eq!(limits.available(&board), 20 - nxt + u64::from(is_alone));
         }
     }
 

@@ -32,7 +32,7 @@ impl Sender {
                 return Some(burst);
             }
         }
-        let burst = self.transmit_new::<Any, false>();
+        let burst = self.transmit_written::<Any>();
         if burst.is_none() && self.rexmit == Rexmit::New && self.board.nxt() <= self.high_seq {
             // F-RTO had no new data to send: use conventional recovery.
             self.frto.give_up();
@@ -99,6 +99,7 @@ impl Sender {
         if self.limits.refills() {
             self.fill_buffer();
         }
+        self.limits.close(&self.board);
         if !self.host.cwnd_is_full() {
             self.expand_send_buffer();
             if self.limits.available(&self.board) > 0 || self.has_lost_to_send() {
@@ -147,11 +148,28 @@ impl Sender {
             .on_sent(&mut self.host, self.board.una(), burst, false);
         self.undo.on_retransmit(self.host.now_ns(), burst.segments);
         self.totals.retransmitted(burst.segments);
-        self.note_sent(burst.segments);
+        let data = self.data_of(burst);
+        self.note_sent(data);
         if self.host.in_cwnd_reduction() {
             self.reduction.on_sent(burst.segments);
         }
         burst
+    }
+
+    /// Sends what is written. Where nothing more of it can leave and it is all, the application closes.
+    #[inline(always)]
+    pub(super) fn transmit_written<P: Plan>(&mut self) -> Option<Transmit> {
+        let burst = self.transmit_new::<P, false>();
+        if burst.is_none() && self.is_limited::<P>() && self.limits.close(&self.board) {
+            return self.transmit_closed();
+        }
+        burst
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn transmit_closed(&mut self) -> Option<Transmit> {
+        self.transmit_new::<Any, false>()
     }
 
     /// `PUSHED`: no burst waits for a larger one.
@@ -168,6 +186,9 @@ impl Sender {
         };
         debug_assert_eq!(in_flight, self.host.in_flight());
         if in_flight >= self.tp().snd_cwnd {
+            if P::COMMON.is_none() && self.ends_beyond_cwnd() {
+                return Some(self.send::<P>(1, in_flight));
+            }
             match P::COMMON {
                 Some(_) => self.end_of_turn::<P>(false),
                 None => self.nothing_to_send(),
@@ -222,7 +243,7 @@ impl Sender {
         let head_ns = self.board.head_sent_ns();
         let defers = bursts.defers(&self.host, allowed, burst.into(), &head, head_ns);
         // A FIN in the packet: the application writes no more.
-        let ends = nxt + head.segments == self.limits.segments();
+        let ends = nxt + head.segments == self.limits.fin_end();
         if PUSHED || defers == Defers::No || (defers == Defers::ForData && ends) {
             let segments = wanted.min(head.segments).min(room) as u32;
             if !P::PREDICTED && self.small_queue.is_some() && self.is_throttled(segments, 0) {
@@ -238,6 +259,15 @@ impl Sender {
             return None;
         }
         self.refill::<P, PUSHED>()
+    }
+
+    /// `tcp_cwnd_test` of Linux 2.6 has room for the last packet, which has the FIN.
+    #[cold]
+    fn ends_beyond_cwnd(&self) -> bool {
+        let limits = &self.limits;
+        self.era == Era::Linux2_6
+            && limits.available(&self.board) == 1
+            && self.board.nxt() + 1 == limits.fin_end()
     }
 
     /// Whether more than cwnd may limit the flow.
@@ -294,13 +324,16 @@ impl Sender {
     #[inline(always)]
     fn send<P: Plan>(&mut self, segments: u32, in_flight: u32) -> Transmit {
         let first = !P::PREDICTED && self.is_idle();
+        let end = self.board.nxt() + u64::from(segments);
+        if P::COMMON.is_none() && end > self.limits.offered() {
+            return self.send_fin();
+        }
         if !P::PREDICTED && in_flight == 0 {
             self.forget_plan();
             self.host.event(CaEvent::TxStart);
         }
         self.host.note_sent();
         let now_ns = self.host.now_ns();
-        let end = self.board.nxt() + u64::from(segments);
         let at_end = P::COMMON.is_none() && end == self.limits.offered();
         let pushed = self.queue.pushes(end) || at_end;
         let mut burst = self
@@ -328,6 +361,36 @@ impl Sender {
             self.tcp_rearm_rto();
         }
         burst
+    }
+
+    /// The FIN leaves without data: it is in flight, and is no data for pacing, for counts of packets, and for
+    /// the algorithm (`__tcp_transmit_skb`).
+    #[cold]
+    #[inline(never)]
+    fn send_fin(&mut self) -> Transmit {
+        let (first, now_ns) = (self.is_idle(), self.host.now_ns());
+        let mut fin = self.board.send(self.host.counts(), now_ns, 1, false);
+        fin.marks = self.host.marks_of_old_data();
+        self.validation.on_sent(1);
+        self.rate
+            .on_sent(&mut self.host, self.board.una(), fin, first);
+        let data = self.data_of(fin);
+        self.note_sent(data);
+        if self.host.in_cwnd_reduction() {
+            self.reduction.on_sent(1);
+        }
+        if !self.tcp_schedule_loss_probe(false) && (first || self.timers.awaits_probe()) {
+            self.tcp_rearm_rto();
+        }
+        fin
+    }
+
+    /// Segments of a burst that have data: not its FIN.
+    #[inline]
+    fn data_of(&mut self, burst: Transmit) -> u32 {
+        let fins = u32::from(burst.range().end > self.limits.offered());
+        self.totals.fins += u64::from(fins);
+        burst.segments - fins
     }
 
     #[inline]
@@ -380,7 +443,8 @@ impl Sender {
             self.host.note_probe(self.rate.was_app_limited(probe.first));
             self.rate
                 .on_sent(&mut self.host, self.board.una(), probe, false);
-            self.totals.sent(1);
+            let data = self.data_of(probe);
+            self.totals.sent(data);
             self.totals.retransmitted(1);
             probe
         };

@@ -53,6 +53,7 @@ impl Sender {
             sent,
             retransmitted,
             lost,
+            fins: _,
         } = self.totals;
         (sent, retransmitted, lost)
     }
@@ -124,6 +125,22 @@ impl Sender {
         if self.queue.write_on() {
             self.limits.offer(ENDLESS);
         }
+    }
+
+    /// Packets of a FIN alone that it has sent.
+    pub(crate) fn fins(&self) -> u64 {
+        self.totals.fins
+    }
+
+    /// The application closes when it has written all.
+    pub fn close_when_written(&mut self) {
+        self.limits.close_when_written();
+    }
+
+    /// Where the segment with the FIN ends, if it has left; with a FIN of its own that is one behind the data.
+    #[inline]
+    pub(crate) fn fin_end(&self) -> u64 {
+        self.limits.fin_end()
     }
 
     /// Stops the application: it writes no more than the sender has already sent.

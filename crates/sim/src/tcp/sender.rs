@@ -110,6 +110,8 @@ pub(super) struct Totals {
     pub(super) sent: u64,
     pub(super) retransmitted: u64,
     pub(super) lost: u64,
+    /// Packets of a FIN alone, which are none of the above.
+    pub(super) fins: u64,
 }
 
 impl Totals {

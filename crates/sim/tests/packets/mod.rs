@@ -133,6 +133,9 @@ fn send(script: &Script, late_us: impl Fn(u64) -> u64) -> Vec<Seen> {
         echo: Echo::new(START_NS - rtt_ns),
         seen: Vec::new(),
     };
+    if script.closes {
+        sending.sender.close_when_written();
+    }
     sending.transmit(START_NS);
     let mut now_ns = START_NS;
     for (at_us, input) in script.inputs() {

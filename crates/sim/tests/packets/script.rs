@@ -42,6 +42,8 @@ pub struct Script {
     pub window: Option<u64>,
     /// Segments that the application writes once the connection is established.
     pub writes: u64,
+    /// Whether it closes then: a FIN that leaves alone counts as a segment.
+    pub closes: bool,
     /// Whether the application reads each segment at once, or waits for many (SO_RCVLOWAT).
     pub reads_at_once: bool,
     /// Whether both ends agree to use ECN.
@@ -186,6 +188,7 @@ impl Script {
             congestion_control: "reno".into(),
             window: None,
             writes: WRITES,
+            closes: false,
             reads_at_once: true,
             ecn: false,
             hz: None,
@@ -237,6 +240,7 @@ impl Script {
             ["cc", name] => self.congestion_control = (*name).into(),
             ["window", segments] => self.window = Some(segment(segments)?),
             ["write", segments] => self.writes = segment(segments)?,
+            ["closes"] => self.closes = true,
             ["reads", "at", "once"] => self.reads_at_once = true,
             ["reads", "in", "bulk"] => self.reads_at_once = false,
             [time, event @ ..] if time.starts_with('+') => {

@@ -140,6 +140,9 @@ impl<'a> Peer<'a> {
                     let data = vec![0; (self.script.writes * MSS) as usize];
                     let written = sys::send(&self.socket, &data, false)?;
                     assert_eq!(written, data.len(), "the socket's buffer is too small");
+                    if self.script.closes {
+                        sys::shut_down_writing(&self.socket)?;
+                    }
                 }
             }
             Step::Input(next) if next == self.inputs.len() => self.step = Step::Over,
@@ -233,7 +236,8 @@ impl<'a> Peer<'a> {
     /// Handles a packet of the kernel.
     pub(super) fn handle(&mut self, now_ns: u64, packet: &Packet) -> io::Result<()> {
         self.kernel_stamps.push((now_ns, packet.stamp));
-        if packet.flags & (RST | FIN) != 0 && self.step != Step::Over {
+        let may_end = if self.script.closes { FIN } else { 0 };
+        if packet.flags & (RST | FIN) & !may_end != 0 && self.step != Step::Over {
             return Err(io::Error::other(format!(
                 "the kernel ended the connection of {}",
                 self.script.name
@@ -245,9 +249,9 @@ impl<'a> Peer<'a> {
             self.step = Step::Establish;
         } else if matches!(self.step, Step::Input(_)) {
             match self.script.role {
-                Role::Sender if packet.data > 0 => {
+                Role::Sender if packet.data > 0 || packet.flags & FIN != 0 => {
                     let first = self.segment_of(packet.seq, self.kernel_isn);
-                    let segments = (first, first + packet.data / MSS);
+                    let segments = (first, first + (packet.data / MSS).max(1));
                     self.echo.sent(segments, packet.stamp.into());
                     let push = packet.flags & PSH != 0;
                     let marks = Marks {
@@ -297,9 +301,11 @@ impl<'a> Peer<'a> {
         u64::from(seq.wrapping_sub(isn).wrapping_sub(1)) / MSS
     }
 
+    /// A FIN alone is a segment of one sequence number.
     fn kernel_seq(&self, segment: u64) -> u32 {
         let first = self.kernel_isn.wrapping_add(1);
-        first.wrapping_add((segment * MSS) as u32)
+        let fin = u32::from(segment > self.script.writes);
+        first.wrapping_add((segment.min(self.script.writes) * MSS) as u32 + fin)
     }
 
     /// A header of ours that acknowledges the handshake.

@@ -167,7 +167,7 @@ impl Wire for Many {
     const IN_TURNS: bool = true;
 
     fn offer(sim: &mut Simulation<'_, Self>, element: usize, _now_ns: u64, burst: Transmit) {
-        let last = burst.range().end == sim.flows[element].segments;
+        let last = burst.range().end >= sim.flows[element].segments;
         sim.wire.now.burst(burst, last);
     }
 

@@ -41,7 +41,7 @@ const PACKETS: u32 = 3;
 const BEGINS: u32 = 1 << 2;
 const PUSHED: u32 = 1 << 3;
 const CWR: u32 = 1 << 4;
-/// The last of the packets is the last of the flow, which may be smaller.
+/// The last of the packets is the last of the flow, which may be smaller, or its FIN.
 pub(super) const LAST: u32 = 1 << 5;
 const ECN_SHIFT: u32 = 6;
 /// What its packets are: data, a SYN that will be answered, another SYN, or the last packet of a
@@ -212,12 +212,14 @@ impl Round {
             }
             for place in 0..packets {
                 let bytes = match kind {
-                    DATA if loss.drops() => {
+                    DATA if flows[sent.element()].has_data(u64::from(sent.first + place))
+                        && loss.drops() =>
+                    {
                         sent.departs_after_ns[place as usize] = LOST;
                         continue;
                     }
-                    DATA if sent.has(LAST) && place + 1 == packets => {
-                        flows[sent.element()].last_packet_bytes
+                    DATA if sent.has(LAST) => {
+                        flows[sent.element()].packet_bytes(u64::from(sent.first + place))
                     }
                     DATA => plain_bytes,
                     ESTABLISHED => ACK_BYTES,

@@ -209,13 +209,13 @@ impl Simulation<'_, Many> {
             if common && !sender.is_idle() {
                 while let Some(burst) = sender.poll_new::<Linux6>() {
                     self.census.sent += u64::from(burst.segments);
-                    self.wire.now.burst(burst, burst.range().end == last);
+                    self.wire.now.burst(burst, burst.range().end >= last);
                 }
                 continue;
             }
             while let Some(burst) = sender.poll_transmit(next_ns) {
                 self.census.sent += u64::from(burst.segments);
-                self.wire.now.burst(burst, burst.range().end == last);
+                self.wire.now.burst(burst, burst.range().end >= last);
             }
         }
     }

@@ -29,7 +29,7 @@ impl Flow<'_> {
                 }
                 Err(cause) => {
                     dropped += 1;
-                    self.dropped(cause);
+                    self.dropped(segment, cause);
                 }
             }
         }

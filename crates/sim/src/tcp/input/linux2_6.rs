@@ -15,8 +15,8 @@ pub(in super::super) fn tcp_ack(sk: &mut Sender, now_ns: u64, ack: &Ack) {
         ack.has_sacks() && tcp_sacktag_write_queue(sk, ack, &mut delivery, tcp_check_dsack);
     let ece = tcp_ecn_rcv_ecn_echo(sk, ack);
     let una = prior.una.max(ack.ack);
-    sk.host
-        .in_ack_event(una, una_advanced, ack.is_slow(), ece.is_some());
+    let slow = ack.is_slow() || sk.limits.are_closed();
+    sk.host.in_ack_event(una, una_advanced, slow, ece.is_some());
     tcp_clean_rtx_queue(sk, ack, una_advanced, &mut delivery);
     let newly_delivered = sk.tp().delivered.wrapping_sub(prior.delivered);
     let flags = AckFlags {
@@ -51,7 +51,8 @@ pub(in super::super) fn tcp_ack_predicted<P: Plan>(sk: &mut Sender, now_ns: u64,
     sk.host.clock(now_ns);
     let prior_in_flight = sk.tp().packets_out;
     if P::COMMON.is_none() {
-        sk.host.in_ack_event(una, true, false, false);
+        sk.host
+            .in_ack_event(una, true, sk.limits.are_closed(), false);
     }
     let (acked, ..) = clean_predicted::<P>(sk, now_ns, una);
     if P::COMMON.is_none() {

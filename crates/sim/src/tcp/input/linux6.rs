@@ -13,7 +13,7 @@ use super::*;
 #[inline(never)]
 pub(in super::super) fn tcp_ack(sk: &mut Sender, now_ns: u64, ack: &Ack) {
     let (prior, mut delivery) = begin(sk, now_ns, ack);
-    let slow = ack.is_slow();
+    let slow = ack.is_slow() || sk.limits.are_closed();
     let una_advanced = ack.ack > prior.una;
     if sk.tp().packets_out == 0 && !ack.has_sacks() && ack.window_bytes().is_some() {
         // `no_queue`
@@ -80,7 +80,8 @@ pub(in super::super) fn tcp_ack_predicted<P: Plan>(sk: &mut Sender, now_ns: u64,
     let (prior_una, prior_in_flight) = (sk.board.una(), sk.tp().packets_out);
     let (acked, rtt_us, newest) = clean_predicted::<P>(sk, now_ns, una);
     if P::COMMON.is_none() {
-        sk.host.in_ack_event(una, true, false, false);
+        sk.host
+            .in_ack_event(una, true, sk.limits.are_closed(), false);
         sk.tcp_set_xmit_timer(false);
     }
     sk.host.note_delivered(acked);
@@ -100,7 +101,8 @@ pub(in super::super) fn tcp_ack_predicted<P: Plan>(sk: &mut Sender, now_ns: u64,
             may_answer_probe: false,
         };
         let sample = RateSampler::sample(&sk.host, newest, &counts);
-        sk.host.cong_control(flags.linux(false, false), &sample);
+        let slow = sk.limits.are_closed();
+        sk.host.cong_control(flags.linux(slow, false), &sample);
         return apply_requested_cwr(sk, Sender::tcp_enter_cwr);
     }
     sk.host.grow(acked);
