@@ -79,6 +79,33 @@ FOUND = {
         queue = {kind = "fq_codel", target = "2.1ms", interval = "53ms", ecn = true}
         burst = "1600B"
         """,
+    "what a model of Gilbert and Elliott draws": """
+        duration = "6s"
+        rtt = "30ms"
+        flow = [{algorithm = "reno"}]
+        [bottleneck]
+        rate = "30mbit"
+        buffer = "1bdp"
+        loss = {kind = "gilbert_elliott", p = 0.001, r = 0.3, h = 0.1, k = 0.9999}
+        """,
+    "RED's average falls while the interface idles": """
+        duration = "10s"
+        rtt = "10ms"
+        flow = [{algorithm = "reno", ecn = true}]
+        [bottleneck]
+        rate = "32mbit"
+        buffer = "2bdp"
+        queue = {kind = "red", ecn = true}
+        """,
+    "RED below a bucket sees no idle time": """
+        duration = "10s"
+        rtt = "10ms"
+        flow = [{algorithm = "reno", ecn = true}]
+        [bottleneck]
+        rate = "32mbit"
+        buffer = "2bdp"
+        queue = {kind = "red", ecn = true, idle_packet = "0s"}
+        """,
     "a blackout": """
         duration = "20s"
         rtt = "40.01731ms"

@@ -85,7 +85,6 @@ def test_later_kernels_have_only_rack():
         ({"max": "66kB", "weight_log2": 15}, "max up to 65535B with weight_log2 = 15"),
         ({"max": "2200kB", "weight_log2": 8, "max_p": 0.001}, r"max_p from 0\.00102"),
         ({"gentle": True}, "gentle = false"),
-        ({"idle_packet": "1ms"}, 'idle_packet = "0s"'),
     ],
 )
 def test_what_sch_red_does_not_take_is_refused_by_name(red, refusal):
@@ -95,6 +94,11 @@ def test_what_sch_red_does_not_take_is_refused_by_name(red, refusal):
         vlinux.check(Scenario(**USUAL | {"bottleneck": link}))
     queue = {"kind": "red", "min": "7500B", "max": "4194303B"}
     vlinux.check(Scenario(**USUAL | {"bottleneck": link | {"queue": queue}}))
+    bucket = link | {"queue": queue, "burst": "9kB"}
+    vlinux.check(Scenario(**USUAL | {"bottleneck": bucket}))
+    bucket["queue"] = queue | {"idle_packet": "1ms"}
+    with pytest.raises(AckclockError, match=r'takes idle_packet = "0s" below a burst'):
+        vlinux.check(Scenario(**USUAL | {"bottleneck": bucket}))
 
 
 def test_an_algorithm_that_linux_lacks_is_refused_by_name():

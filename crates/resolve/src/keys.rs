@@ -117,7 +117,7 @@ const OTHER_KINDS: [(&str, Of); 6] = [
 ];
 
 /// Keys that may be missing though the canonical field may not: resolving fills it.
-const OPTIONAL: [&str; 10] = [
+const OPTIONAL: [&str; 11] = [
     "Scenario.tso",
     "Flow.rtt_ns",
     "Bottleneck.rate_bps",
@@ -128,6 +128,7 @@ const OPTIONAL: [&str; 10] = [
     "FqCodel.quantum_bytes",
     "Fq.quantum_bytes",
     "Fq.initial_quantum_bytes",
+    "Red.idle_packet_ns",
 ];
 
 /// A key that resolving reads into `rate_at`, `delay_at` and `loss_at`.

@@ -128,6 +128,17 @@ pub fn read(link: &Table, fields: &mut Map<String, Value>, files: &Files) -> Res
     Ok(())
 }
 
+/// Of a RED that does not say it: 0 below a token bucket, where it sees no idle time. Without a rate `tc`
+/// takes 10 Mb/s.
+pub fn idle_packet_ns(link: &Map<String, Value>, packet_bytes: u64) -> u64 {
+    let rate_bps = link["rate_bps"].as_u64().filter(|of| *of > 0);
+    let ns = 8_000_000_000 * packet_bytes / rate_bps.unwrap_or(10_000_000);
+    match link["burst_bytes"].as_u64() {
+        Some(1..) => 0,
+        _ => ns.clamp(1, 10_000_000_000),
+    }
+}
+
 fn read_timeline(
     link: &Table,
     fields: &mut Map<String, Value>,

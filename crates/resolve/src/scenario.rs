@@ -509,7 +509,8 @@ impl Scenario {
         let rooms = self.rooms(&rates, &delays)?;
         for (fields, room) in links.iter_mut().zip(rooms) {
             fields.insert("buffer".into(), room.unwrap_or(Value::Null));
-            self.fill_queue(&mut fields["queue"]);
+            let idle_ns = links::idle_packet_ns(fields, self.packet_bytes());
+            self.fill_queue(&mut fields["queue"], idle_ns);
         }
         let mut links = links.into_iter().map(Value::Object);
         let bottleneck = links.next().expect("there is one");
@@ -526,8 +527,8 @@ impl Scenario {
         Ok(canonical.into())
     }
 
-    /// Sizes that the queue's table leaves open: full packets.
-    fn fill_queue(&self, queue: &mut Value) {
+    /// What the queue's table leaves open: sizes are full packets.
+    fn fill_queue(&self, queue: &mut Value, idle_packet_ns: u64) {
         let Value::Object(kinds) = queue else { return };
         for (kind, parameters) in kinds {
             let Value::Object(parameters) = parameters else {
@@ -538,7 +539,11 @@ impl Scenario {
                     .iter()
                     .find(|(of, name, _)| of == kind && name == key);
                 let packets = sized.map_or(1, |(_, _, packets)| *packets);
-                *value = (packets * self.packet_bytes().max(1500)).into();
+                *value = match key.as_str() {
+                    "idle_packet_ns" => idle_packet_ns,
+                    _ => packets * self.packet_bytes().max(1500),
+                }
+                .into();
             }
         }
     }

@@ -87,9 +87,8 @@ def _red(words: Words, link: Link) -> None:
     queue |= {"max_p": given.get("probability", 0.02)}
     queue |= {"weight_log2": _weight_log2(words, least, burst, packet)}
     queue |= {word: True for word in ("ecn", "adaptive") if word in given}
-    if not link.below:
-        idle_ns = 8 * 10**9 * packet // (given.get("bandwidth") or 10**7)
-        queue |= {"idle_packet": units.time_text(idle_ns)}
+    idle_ns = 0 if link.below else 8 * 10**9 * packet // (given.get("bandwidth") or 10**7)
+    queue |= {"idle_packet": units.time_text(idle_ns)}
     link.fields |= {"queue": queue, "buffer": f"{limit}B"}
 
 

@@ -86,9 +86,10 @@ class Red(Table):
     max_p: Probability of a mark just below the maximum (Floyd 1997). (1e-06 to 1)
     weight_log2: The average moves by 1/2ⁿ of its distance to the queue at each arrival. This is n:
         about 0.002 (Floyd 1997). (0 to 16)
-    idle_packet: Time that the link needs for a typical packet. After an idle time the average is as
-        if packets of this time had found an empty queue (Floyd and Jacobson 1993, section 4). 0: an
-        idle time does not change the average, as in Linux below a token bucket. (0s to 10s)
+    idle_packet: Time of a typical packet, by which the average falls while the link idles (default:
+        of a full packet at its `rate`, as at the root of an interface; 0s with a `burst`). Linux
+        takes it 15.6 times as long: tc writes units of 64 ns, and the kernel reads us. 0: an idle
+        time changes nothing, as below a token bucket. (0s to 10s)
     gentle: Above the maximum, raise the probability from max_p to 1 at twice the maximum, and mark
         every packet only from there (Floyd 2000, "Recommendation on using the gentle variant of
         RED").
@@ -102,7 +103,7 @@ class Red(Table):
     max: str = "22500B"
     max_p: float = 0.1
     weight_log2: int = 9
-    idle_packet: str = "0s"
+    idle_packet: str | None = None
     gentle: bool = False
     adaptive: bool = False
     ecn: bool = False

@@ -2,9 +2,7 @@
 //!
 //! Decisions are those of Linux 6.12 (`sch_red.c`, `red.h`). The average is a fixed-point number. A
 //! random number is drawn once for each gap between two marks, so that gaps are uniform (the paper's
-//! second method). Two things are not Linux's: `gentle`, which Linux does not have, and the average
-//! after an idle time, which follows the paper; Linux has a coarse table for it, and below a token
-//! bucket it does not use this table. A packet that a full queue drops does not count as marked.
+//! second method). `gentle` is not Linux's. A packet that a full queue drops does not count as marked.
 
 use super::discipline::mark;
 use super::parameters::parameters;
@@ -27,9 +25,10 @@ parameters! {
         /// The average moves by 1/2ⁿ of its distance to the queue at each arrival. This is n: about
         /// 0.002 (Floyd 1997).
         weight_log2: u64 = 9 in 0..=16,
-        /// Time that the link needs for a typical packet. After an idle time the average
-        /// is as if packets of this time had found an empty queue (Floyd and Jacobson 1993, section
-        /// 4). 0: an idle time does not change the average, as in Linux below a token bucket.
+        /// Time of a typical packet, by which the average falls while the link idles (default: of a full
+        /// packet at its `rate`, as at the root of an interface; 0s with a `burst`). Linux takes it 15.6
+        /// times as long: tc writes units of 64 ns, and the kernel reads us. 0: an idle time changes
+        /// nothing, as below a token bucket.
         idle_packet_ns: u64 = 0 in 0..=10_000_000_000,
         /// Above the maximum, raise the probability from max_p to 1 at twice the maximum, and mark
         /// every packet only from there (Floyd 2000, "Recommendation on using the gentle variant of
@@ -71,8 +70,58 @@ pub struct Red<P> {
     max_p: u64,
     /// max_p per byte between the thresholds.
     slope: u64,
-    idle_since_ns: Option<u64>,
+    idle: Idle,
     adapt_ns: u64,
+}
+
+/// What an idle time makes of the average: that of Linux's table (`tc_red_eval_idle_damping`).
+#[derive(Clone, Debug)]
+struct Idle {
+    since_ns: Option<u64>,
+    /// A cell is 2ⁿ µs. This is n.
+    cell_log2: u32,
+    /// Halvings.
+    halvings_per_us: f64,
+}
+
+impl Idle {
+    /// The last cell of the table.
+    const LAST: u64 = 255;
+
+    /// A weight of 1/2ⁿ.
+    fn new(packet_ns: u64, weight_log2: u64) -> Self {
+        // `tc` gives the kernel, which counts µs, units of 64 ns.
+        let packet = (packet_ns / 1000).max(1) * 125 / 8;
+        let rest = 1.0 - libm::exp2(-(weight_log2 as f64));
+        let halvings_per_us = -libm::log(rest) / packet as f64;
+        let whole_us = 31.0 / halvings_per_us;
+        let is_short = |log2: &u32| whole_us / libm::exp2((*log2).into()) < 512.0;
+        Self {
+            since_ns: None,
+            cell_log2: (0..31).find(is_short).unwrap_or(31),
+            halvings_per_us,
+        }
+    }
+
+    /// `red_calc_qavg_from_idle_time`. Nothing changes the average if there was no idle time.
+    fn rest(&self, average: u64, now_ns: u64) -> u64 {
+        let Some(since_ns) = self.since_ns else {
+            return average;
+        };
+        let us = ((now_ns - since_ns) / 1000).min(Self::LAST << self.cell_log2);
+        let cell = us >> self.cell_log2;
+        // An `int` and a byte, of which tc forgets the rest.
+        let from_us = f64::from((cell << self.cell_log2) as i32);
+        let halvings = ((from_us * self.halvings_per_us) as i32 as u8).min(31);
+        if cell == Self::LAST {
+            average >> 31
+        } else if halvings > 0 {
+            average >> halvings
+        } else {
+            let fall = (u128::from(average) * u128::from(us)) >> self.cell_log2;
+            average - (fall as u64).min(average.div_ceil(2))
+        }
+    }
 }
 
 impl<P> Red<P> {
@@ -90,28 +139,18 @@ impl<P> Red<P> {
             gap: 0,
             max_p,
             slope: (max_p / span).max(1),
-            idle_since_ns: None,
+            idle: Idle::new(parameters.idle_packet_ns, parameters.weight_log2),
             adapt_ns: if parameters.adaptive { ADAPT_NS } else { NEVER },
         }
     }
 
-    /// The average after an idle time. Nothing changes it if there was none.
-    fn average_after_idle(&self, now_ns: u64) -> u64 {
-        let Some(since_ns) = self.idle_since_ns else {
-            return self.average;
-        };
-        let packets = (now_ns - since_ns) as f64 / self.parameters.idle_packet_ns as f64;
-        let rest = 1.0 - libm::exp2(-(self.parameters.weight_log2 as f64));
-        (self.average as f64 * libm::pow(rest, packets)) as u64
-    }
-
     /// Moves the average at an arrival that finds `bytes`.
     fn observe(&mut self, now_ns: u64, bytes: u64) {
-        self.average = match self.idle_since_ns {
-            Some(_) => self.average_after_idle(now_ns),
+        self.average = match self.idle.since_ns {
+            Some(_) => self.idle.rest(self.average, now_ns),
             None => self.average - (self.average >> self.parameters.weight_log2) + bytes,
         };
-        self.idle_since_ns = None;
+        self.idle.since_ns = None;
     }
 
     /// Whether the arriving packet is to be marked or dropped.
@@ -186,7 +225,7 @@ impl<P> Discipline<P> for Red<P> {
     fn dequeue(&mut self, now_ns: u64, _ledger: &mut impl Ledger<P>) -> Option<Packet<P>> {
         let next = self.fifo.pop();
         if next.is_none() && self.parameters.idle_packet_ns > 0 {
-            self.idle_since_ns.get_or_insert(now_ns);
+            self.idle.since_ns.get_or_insert(now_ns);
         }
         next
     }
@@ -209,7 +248,7 @@ impl<P> Discipline<P> for Red<P> {
             weight_log2,
             ..
         } = self.parameters;
-        let average = self.average_after_idle(now_ns) >> weight_log2;
+        let average = self.idle.rest(self.average, now_ns) >> weight_log2;
         let span = (max_bytes - min_bytes).max(1);
         let fifth = span / 5;
         if average > min_bytes + 3 * fifth && self.max_p <= 50 * PERCENT {
@@ -334,11 +373,20 @@ mod tests {
         assert_eq!(script.queue.average, 6375 - 3187 + 4500);
     }
 
-    /// The average is 3750/2 when the link becomes idle, for 3 packets' time: 1875/2³. Without this
-    /// parameter the average takes one step towards the empty queue, however long the time.
+    /// The average is 3750/2 when the link becomes idle. A packet of 1 ms counts 15 625 us and halves
+    /// ln 2 times, so 31 halvings take 698 800 us: cells are of 2^11 us, each of 0.0908 halvings. In the
+    /// first cell it falls by 400/2048, then at most to the half; cells 14 and 29 have 1.27 and 2.63
+    /// halvings. Without this parameter the average takes one step to the empty queue, however long.
     #[test]
-    fn an_idle_time_counts_as_packets() {
-        for (idle_packet_ns, twice_average) in [(MS, 3750 / 8), (0, 3750 / 2)] {
+    fn an_idle_time_lets_the_average_fall_as_linux_s_table() {
+        for (idle_packet_ns, idle_us, twice_average) in [
+            (MS, 400, 3750 - 732),
+            (MS, 3_000, 1875),
+            (MS, 30_000, 1875),
+            (MS, 60_000, 937),
+            (MS, 600_000, 0),
+            (0, 600_000, 1875),
+        ] {
             let mut script = red(RedParameters {
                 weight_log2: 1,
                 idle_packet_ns,
@@ -348,8 +396,8 @@ mod tests {
                 script.arrive(1, 1500, Ecn::Ect0);
             }
             while script.at(MS).serve().is_some() {}
-            script.at(4 * MS).arrive(1, 1500, Ecn::Ect0);
-            assert_eq!(script.queue.average, twice_average);
+            script.at(MS + idle_us * 1000).arrive(1, 1500, Ecn::Ect0);
+            assert_eq!(script.queue.average, twice_average, "{idle_us}");
         }
     }
 

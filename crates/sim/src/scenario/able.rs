@@ -441,7 +441,7 @@ fn not_of_tc(on: &On<'_>, link: &Bottleneck) -> Option<String> {
             "its RED counts bytes, and these packets differ in size",
         ),
         QueueKind::Red(red) => {
-            let log2 = red.weight_log2;
+            let (log2, idles) = (red.weight_log2, red.idle_packet_ns > 0);
             // `red_check_params`: a threshold has 31 bits, `log2` of them behind the point.
             let most = (1_u64 << (31 - log2)) - 1;
             // iproute2's `tc_red_eval_P`: doubled 31 times, the slope of the probability is more than 1.
@@ -456,7 +456,10 @@ fn not_of_tc(on: &On<'_>, link: &Bottleneck) -> Option<String> {
                     format!("max_p from {least:.5} with this max"),
                 ),
                 (red.gentle, "gentle = false".into()),
-                (red.idle_packet_ns != 0, "idle_packet = \"0s\"".into()),
+                (
+                    idles && link.burst_bytes > 0,
+                    "idle_packet = \"0s\" below a burst".into(),
+                ),
             ];
             let wrong = wrong.into_iter().find(|(is_wrong, _)| *is_wrong);
             wrong.map(|(_, takes)| format!("its RED takes {takes}"))

@@ -120,6 +120,9 @@ LOST = """\
 (q->loss_model == CLG_RANDOM ?
 \t     q->loss && q->loss >= (u32)(random_of_link(qdisc_dev(sch), 'l') >> 32) :
 \t     loss_event(q))"""
+#: Gilbert's and Elliott's: the simulator draws whether a packet passes.
+LOST_IN = (("", "< clg->a1"), ("~", "< clg->a4"), ("", "< clg->a2"), ("", "> clg->a3"))
+DRAWN = "(random_of_link(qdisc_dev(q->watchdog.qdisc), 'l') >> 32)"
 DELAYED = """\
 q->jitter && !q->delay_dist ? q->latency - q->jitter +
 \t\t\t(s64)mul_u64_u64_shr(random_of_link(qdisc_dev(sch), 'p'), 2 * q->jitter, 64) :
@@ -288,6 +291,10 @@ EDITS = (
         of="dualpi2_sched_data",
     ),
     Edit("net/sched/sch_netem.c", "loss_event(q)", LOST, DRAWS),
+    *(
+        Edit("net/sched/sch_netem.c", f"prandom_u32_state(s) {of}", f"(u32){no}{DRAWN} {of}", DRAWS)
+        for no, of in LOST_IN
+    ),
     Edit(
         "net/sched/sch_netem.c",
         "get_crandom(&q->dup_cor, &q->prng)",

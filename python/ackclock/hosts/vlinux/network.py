@@ -283,7 +283,8 @@ class Network:
                 pairs += [(step["time_ns"], step["rate_bps"]) for step in steps]
                 recorded = link.get("trace_ms")
                 follow = recorded or [value for pair in pairs for value in pair]
-                files[queue_device(number)] = _numbers([int(bool(recorded)), *follow])
+                idles = bool(_as_linux(link)[1].get("idle_packet_ns"))
+                files[queue_device(number)] = _numbers([bool(recorded), idles, *follow])
         starts_ns = _core.connects_ns(json.dumps(self._canonical))
         for number, flow in enumerate(self._canonical["flows"], 1):
             if flow.get("stack"):
@@ -528,6 +529,9 @@ class Network:
 
     def _red(self, of: Mapping[str, Any], limit: int, rate_bps: int) -> str:
         wire_bytes, low, high = self._wire_bytes, of["min_bytes"], of["max_bytes"]
+        if idle_ns := of["idle_packet_ns"]:
+            # tc counts whole microseconds of it.
+            rate_bps = 8 * int(wire_bytes * 1e9 / (max(idle_ns // 1000, 1) * 1000 + 1))
         flags = " ecn" * bool(of["ecn"]) + " adaptive" * bool(of["adaptive"])
         return (
             f"red limit {limit * wire_bytes} min {low} max {high} avpkt {wire_bytes} "

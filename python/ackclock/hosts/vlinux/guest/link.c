@@ -3,8 +3,10 @@
  * Qdiscs that Linux has not. /mnt/DEVICE.link has numbers of 64 bits for each.
  *
  * "wire": a wire whose rate changes and may be 0, or that of a recorded link, below the queue at its
- * class 1. Of a packet of TSO it sends one segment after the other, as a network card. Its numbers: whether it is recorded, and the times of
- * opportunities in ms, or pairs of time in ns and rate in bit/s, the first at time 0.
+ * class 1. Of a packet of TSO it sends one segment after the other, as a network card. Its numbers:
+ * whether it is recorded, whether the queue is told when the wire idles, as by an interface and not by a
+ * bucket, and the times of opportunities in ms, or pairs of time in ns and rate in bit/s, the first at
+ * time 0.
  *
  * "chosen": drops packets of data that are chosen, and delays none. Its numbers: how many come between
  * two drops, that one included, or 0 and the numbers of those to drop, which ascend.
@@ -21,7 +23,7 @@
 
 #include "headers.h"
 
-enum { IS_RECORDED, FIRST };
+enum { IS_RECORDED, TELLS_IDLE, FIRST };
 #define NEVER U64_MAX
 #define NS_PER_MS 1000000ULL
 /* An opportunity carries a full packet and what mahimahi counts beside it (TUN's header). */
@@ -118,8 +120,11 @@ static void serve(struct Qdisc *sch, u64 now_ns)
 	u64 from_ns = max(now_ns, wire->leaves_ns), bytes;
 
 	wire->serves = skb;
-	if (!skb)
+	if (!skb) {
+		if (wire->of[TELLS_IDLE])
+			child->ops->dequeue(child);
 		return;
+	}
 	if (!wire->segments && skb_is_gso(skb))
 		wire->segments = cut(skb);
 	bytes = wire->segments ? wire->segments->len - ETH_HLEN : qdisc_pkt_len(skb);
@@ -133,16 +138,16 @@ static int wire_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff *
 	unsigned int bytes = qdisc_pkt_len(skb);
 	int error = qdisc_enqueue(skb, wire->child, to_free);
 
-	if (error != NET_XMIT_SUCCESS) {
-		if (net_xmit_drop_count(error))
-			qdisc_qstats_drop(sch);
-		return error;
+	if (error == NET_XMIT_SUCCESS) {
+		sch->q.qlen++;
+		sch->qstats.backlog += bytes;
+	} else if (net_xmit_drop_count(error)) {
+		qdisc_qstats_drop(sch);
 	}
-	sch->q.qlen++;
-	sch->qstats.backlog += bytes;
+	/* As qdisc_run, which follows also a drop. */
 	if (!wire->serves)
 		serve(sch, ktime_get_ns() - zero_ns);
-	return NET_XMIT_SUCCESS;
+	return error;
 }
 
 static struct sk_buff *wire_dequeue(struct Qdisc *sch)
