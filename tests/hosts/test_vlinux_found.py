@@ -79,6 +79,18 @@ FOUND = {
         queue = {kind = "fq_codel", target = "2.1ms", interval = "53ms", ecn = true}
         burst = "1600B"
         """,
+    # A packet takes 122 448.98 ns.
+    "times that are no whole nanoseconds": """
+        duration = "4s"
+        rtt = "17ms"
+        flow = [{algorithm = "cubic"}, {algorithm = "reno", start = "1s"}]
+        bottleneck = {rate = "98mbit", buffer = "100packets"}""",
+    # And an ACK 693 333.3 or more.
+    "such times on the way back": """
+        duration = "8s"
+        rtt = "31ms"
+        flow = [{algorithm = "cubic", route = [1], back = [2]}]
+        link = [{rate = "48mbit", buffer = "1bdp"}, {rate = "0.6mbit", buffer = "50packets"}]""",
     "what a model of Gilbert and Elliott draws": """
         duration = "6s"
         rtt = "30ms"

@@ -24,7 +24,7 @@ CEILINGS = {
     "ackclock.estimates": 335,
     "ackclock.explore": 1226,
     "ackclock.figures": 1519,
-    "ackclock.hosts": 3395,
+    "ackclock.hosts": 3396,
     "ackclock.imports": 1103,
     "ackclock.pages": 950,
     "ackclock.papers": 4738,

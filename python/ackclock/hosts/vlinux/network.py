@@ -506,7 +506,9 @@ class Network:
         bucket = kind_of(link) != "drop_tail" or link.get("rate_at") or link.get("burst_bytes")
         # netem would not count in the sender's small queue (`skb_orphan_partial`).
         bucket = bucket or link.get("at") == "sender"
-        return not (bucket or is_own(link)) and ("packets" in link["buffer"] or self._one_size())
+        # netem forgets what a packet takes beyond whole nanoseconds.
+        is_whole = self._one_size() and not 8 * 10**9 * self._wire_bytes % (link["rate_bps"] or 1)
+        return not (bucket or is_own(link)) and bool(is_whole or link.get("limit_packets"))
 
     def _has_wire(self, link: Link) -> bool:
         """Whether that of `guest/link.c` keeps its rate: it is no netem, and no bucket."""
