@@ -39,7 +39,6 @@ ALGORITHMS = ("bbr", "bic", "cubic", "dctcp", "highspeed", "htcp", "hybla", "ill
 WEIGHTS = [4 if name in ("cubic", "reno", "bbr") else 1 for name in ALGORITHMS]
 #: Why a scenario is outside: seed → cause.
 CAUSES = {
-    31: "BBR's send buffer of three windows; the virtual Linux begins with 1 MiB",
     153: "157 MB in flight; the receive window of the virtual Linux is 128 MiB",
 }
 #: In bit/s, from 1 Mb/s to 2 Gb/s: whole bytes a second, and whole nanoseconds for a packet of 1500

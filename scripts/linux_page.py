@@ -119,7 +119,6 @@ Both sides begin alike. Then one of these parts them:
 * **Thresholds of a microsecond.** A host with TSO holds a small burst back if the next ACK is due
   within 1 ms. The traces' clock counts 0.256 µs: ACKs exactly 1 ms apart may decide otherwise.
 * **A small send buffer.** The ends of Linux's packets then depend on how the application writes.
-  BBR's is three windows (`sndbuf_expand`); on the virtual Linux each begins with 1 MiB.
 * **A receive window of 16 MB** is no whole number of segments: Linux fills it with a short one
   (squareff/fig03, 2 v 128 ms, after 1 429 089 equal packets).
 * **A late host.** A real kernel handles packets microseconds late; `jitter` does the same.

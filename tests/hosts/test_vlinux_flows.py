@@ -124,10 +124,16 @@ def test_segments_of_a_flow():
     assert equal_packets(each)["delivered_bytes"][0] % 536 == 0
 
 
-#: Flows without SACK, and what their link does. BBR's send buffer is the kernel's own here, too.
+#: Flows without SACK, and what their link does.
 WITHOUT_SACK = {
     "beside SACK": ([{}, {"sack": True, "start": "300ms"}], "1bdp", {}),
-    "slow start in a small buffer": ([{"algorithm": "bbr", "send_buffer": "8MB"}], "20packets", {}),
+    "slow start in a small buffer": ([{"algorithm": "bbr"}], "20packets", {}),
+    "the first write": ([{"algorithm": "veno", "rtt": "120ms"}], "22packets", {"rate": "5mbit"}),
+    "without TSO": (
+        [{"algorithm": "reno", "rtt": "120ms", "tso": False}],
+        "30packets",
+        {"rate": "10mbit"},
+    ),
     "timeouts": ([{}, {"algorithm": "reno", "rtt": "20ms"}], "10packets", {"rate": "2mbit"}),
     "reordering": (
         [{"size": "3MB"}, {"algorithm": "reno", "size": "3MB", "rtt": "20ms"}],
@@ -182,7 +188,7 @@ def test_without_timestamps(name):
 #: Flows without RACK, and what their link does.
 WITHOUT_RACK = {
     "beside RACK": ([{}, {"rack": True, "start": "300ms"}], "20packets", {}),
-    "lost again": ([{"algorithm": "bbr", "send_buffer": "8MB"}], "20packets", {}),
+    "lost again": ([{"algorithm": "bbr"}], "20packets", {}),
     "reordering": (
         [{"size": "3MB"}, {"algorithm": "reno", "size": "3MB", "rtt": "20ms"}],
         "100packets",

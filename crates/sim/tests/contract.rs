@@ -205,8 +205,9 @@ fn the_timeout_follows_the_rtt_and_backs_off() {
     assert!(now.least_rto <= 300 && now.largest_rto >= 310, "{now:?}");
 }
 
-/// With `sndbuf_expand` the send buffer grows as the algorithm says; here it has room for one
-/// window, so a hole at its head stops the flow. With a size of its own it keeps it.
+/// With `sndbuf_expand` the send buffer grows as the algorithm says; here it has room for one window of
+/// 160 packets, less than 1 MiB, so a hole stops the flow at the end of the first write. Without the hook
+/// it has room for two. With a size of its own it keeps it.
 #[test]
 fn the_send_buffer_grows_as_the_algorithm_says() {
     let text = "#define CONTRACT_HOOKS .cong_control = contract_cong_control, \
@@ -218,10 +219,11 @@ fn the_send_buffer_grows_as_the_algorithm_says() {
             let nxt = script.nxt;
             script.ack(100, nxt, &[]);
         }
-        let (una, nxt) = (script.sender.una(), script.nxt);
+        let una = script.sender.una();
         // A hole, and all above it is delivered: nothing is in flight.
-        for end in [una + 2, nxt] {
-            script.ack(100, una, &[(una + 1, end)]);
+        for _ in 0..50 {
+            let nxt = script.nxt;
+            script.ack(100, una, &[(una + 1, nxt)]);
         }
         script.nxt - una
     };
@@ -232,8 +234,8 @@ fn the_send_buffer_grows_as_the_algorithm_says() {
         ..UNLIMITED
     };
     assert_eq!(rides(&path, fixed), 12);
-    assert!(free > 200, "{free}");
-    assert!((100..=170).contains(&grown), "{grown}");
+    assert_eq!(grown, 714 - 150);
+    assert!(free > grown, "{free}");
 }
 
 /// Without the hook bursts have at least 2 packets.

@@ -31,6 +31,7 @@ mod recovery_details;
 mod rfc;
 mod rounds;
 mod runs;
+mod send_buffer;
 mod sender;
 mod sessions;
 mod slow_host;

@@ -19,3 +19,5 @@ pub(super) const GSO_MAX_BYTES: u64 = 65_536;
 pub(super) const GSO_HEADER_BYTES: u64 = 321;
 /// `sysctl_tcp_tso_win_divisor`: Linux 2.6 waits until 1/3 of the window is free.
 pub(super) const TSO_WIN_DIVISOR: u32 = 3;
+/// What a send buffer begins with (`tcp_wmem`): the application fills it at once.
+pub(super) const SNDBUF_BYTES: u64 = 1 << 20;

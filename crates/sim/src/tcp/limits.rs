@@ -6,6 +6,7 @@
 //! [`note`](Limits::note) when nothing more can be sent.
 
 use super::advertised_window::GROWTH_SEGMENTS;
+use super::constants::SNDBUF_BYTES;
 use super::host::Host;
 use super::scoreboard::Scoreboard;
 
@@ -52,8 +53,10 @@ pub(super) struct Limits {
     has_explicit_writes: bool,
     /// The application fills a send buffer of its own size again, after each ACK.
     refills: bool,
-    /// Whether the algorithm makes the send buffer grow.
-    autotunes: bool,
+    /// The application has written once, up to there, and has found no room; 0: it always has room.
+    first_write: u32,
+    /// `sk_sndbuf` until it writes again.
+    pub(super) sndbuf_bytes: u64,
     /// Nothing but cwnd ever limits the flow, and all is written.
     are_none: bool,
     /// Each limit is looked at, also if none is.
@@ -92,7 +95,8 @@ impl Limits {
             written: 0,
             has_explicit_writes: false,
             refills: flow.send_buffer != u64::MAX,
-            autotunes: false,
+            first_write: 0,
+            sndbuf_bytes: SNDBUF_BYTES,
             are_none: false,
             long_way,
             by: None,
@@ -130,6 +134,7 @@ impl Limits {
     pub(super) fn begin_without_data(&mut self, has_explicit_writes: bool) {
         (self.are_none, self.has_explicit_writes) = (false, has_explicit_writes);
         self.refills &= !has_explicit_writes;
+        self.first_write = 0;
         (self.flow.segments, self.offered, self.fin_end) = (0, u64::MAX, 0);
     }
 
@@ -225,7 +230,10 @@ impl Limits {
         if self.written >= self.flow.segments {
             return false;
         }
-        let room = board.una().saturating_add(self.flow.send_buffer);
+        let room = match self.first_write {
+            0 => board.una().saturating_add(self.flow.send_buffer),
+            end => end.into(),
+        };
         let end = self.flow.segments.min(room);
         let dry = board.nxt() >= self.written && end > self.written;
         self.written = end;
@@ -240,22 +248,24 @@ impl Limits {
         limits & self.flow.receive_window == u64::MAX && heard && !held && !self.long_way
     }
 
-    /// Lets the send buffer have room for as many segments, if it has a size of its own (as with
-    /// SO_SNDBUF it keeps that). It never shrinks.
-    pub(super) fn autotune(&mut self, segments: Option<u64>) {
-        let Some(segments) = segments else { return };
-        if self.flow.send_buffer == u64::MAX {
-            (self.autotunes, self.are_none) = (true, false);
-            self.flow.send_buffer = segments;
-        } else if self.autotunes {
-            self.flow.send_buffer = self.flow.send_buffer.max(segments);
+    /// The application first writes so many segments, which fill the send buffer.
+    pub(super) fn begin_with_first_write(&mut self, segments: u64) {
+        if self.flow.send_buffer == u64::MAX && segments < self.flow.segments {
+            (self.first_write, self.refills) = (segments as u32, true);
+            self.offered = segments;
         }
     }
 
-    /// Whether the send buffer may grow.
+    /// The end of the first write, if the application has not written again.
     #[inline]
-    pub(super) fn may_autotune(&self) -> bool {
-        self.autotunes
+    pub(super) fn first_write(&self) -> Option<u64> {
+        (self.first_write > 0).then_some(self.first_write.into())
+    }
+
+    /// The application writes again, and from then on has room for all (`SO_SNDBUF`).
+    pub(super) fn write_again(&mut self) {
+        (self.first_write, self.refills) = (0, false);
+        self.offered = self.flow.segments;
     }
 
     /// Whether nothing but cwnd ever limits the flow, and all is written.
@@ -304,19 +314,12 @@ impl Limits {
     /// Notes why nothing more can be sent.
     #[inline]
     pub(super) fn note(&mut self, board: &Scoreboard, host: &Host) {
-        if self.are_none {
-            return;
-        }
-        if self.refills && host.cwnd_is_full() {
-            self.write(board);
-        }
-        let out = board.nxt() - board.una();
         let unsent = board.nxt() < self.flow.segments;
         let by = if !unsent || host.cwnd_is_full() {
             None
         } else if self.room(board) == 0 {
             Some(Limit::ReceiveWindow)
-        } else if out >= self.flow.send_buffer {
+        } else if self.unsent(board) == 0 {
             Some(Limit::SendBuffer)
         } else {
             None
@@ -456,7 +459,7 @@ mod tests {
             let is_alone = fin_end == Some(21);
             assert_eq!(limits.fin_end(), fin_end.unwrap_or(21));
             assert_eq!(limits.reports_at(), 20 + u64::from(is_alone));
-            assert_eq!(limits.available(&board), 20 - nxt + u64::from(is_alone));
+            assert_eq!(limits.available(&board), fin_end.unwrap_or(19) - nxt);
         }
     }
 

@@ -6,9 +6,11 @@
 
 use super::bursts::{Bursts, Defers};
 use super::limits::Limits;
+use super::pacing::SK_PACING_NONE;
 use super::plan::{Any, Linux2_6, Linux6, Plan, LIMITED};
 use super::sender::{Rexmit, Sender};
 use super::transmit::Transmit;
+use super::write_queue::PACKET_OVERHEAD_BYTES;
 use ackclock_host::{CaEvent, Era};
 
 impl Sender {
@@ -100,21 +102,11 @@ impl Sender {
             self.fill_buffer();
         }
         self.limits.close(&self.board);
-        if !self.host.cwnd_is_full() {
-            self.expand_send_buffer();
-            if self.limits.available(&self.board) > 0 || self.has_lost_to_send() {
-                self.pacer.wake(&self.host);
-            }
+        let waits = self.limits.available(&self.board) > 0 || self.has_lost_to_send();
+        if waits && !self.host.cwnd_is_full() {
+            self.pacer.wake(&self.host);
         }
         self.nothing_to_send();
-    }
-
-    /// `tcp_should_expand_sndbuf`: the send buffer grows while the window has room.
-    #[inline]
-    fn expand_send_buffer(&mut self) {
-        if self.limits.may_autotune() {
-            self.limits.autotune(self.host.send_buffer());
-        }
     }
 
     fn retransmit_lost(&mut self) -> Option<Transmit> {
@@ -197,9 +189,6 @@ impl Sender {
         }
         let (mut unsent, mut room) = (Limits::NONE, Limits::NONE);
         if self.is_limited::<P>() {
-            if self.limits.available(&self.board) == 0 {
-                self.expand_send_buffer();
-            }
             unsent = self.limits.unsent(&self.board);
             room = self.limits.room(&self.board);
             if unsent == 0 || room == 0 {
@@ -281,8 +270,10 @@ impl Sender {
     #[inline(never)]
     fn note_ack_and_write(&mut self) {
         self.limits.note_first_ack(&self.board);
-        if !self.limits.refills() {
+        if !self.limits.refills() || !self.limits.has_ack() {
             self.fill_buffer();
+        } else if self.limits.first_write().is_some() && self.validation.has_sent() {
+            self.tcp_should_expand_sndbuf();
         }
     }
 
@@ -304,8 +295,67 @@ impl Sender {
     /// The application writes what the send buffer has room for.
     #[inline]
     fn fill_buffer(&mut self) {
+        if let Some(end) = self.limits.first_write() {
+            self.tcp_check_space(end);
+        }
         if self.limits.write(&self.board) {
             self.host.check_app_limited();
+        }
+    }
+
+    /// After each packet the send buffer grows if the window has room.
+    #[cold]
+    fn tcp_should_expand_sndbuf(&mut self) {
+        let split = self.bursts == Bursts::Written && self.validation.has_sent_several();
+        if split || !self.host.cwnd_is_full() {
+            let least = self.host.sndbuf_bytes();
+            self.limits.sndbuf_bytes = self.limits.sndbuf_bytes.max(least);
+        }
+    }
+
+    /// What leaves of an empty write queue while the application fills it (`tcp_push_one`).
+    fn leaves_while_writing(&mut self) -> u64 {
+        let cwnd = self.tp().snd_cwnd;
+        let quota = cwnd.saturating_sub(self.host.in_flight());
+        let leaves = match self.tp().inet_conn.sk.sk_pacing_status {
+            _ if self.pacer.holds(&self.host) => 0,
+            SK_PACING_NONE => quota,
+            _ => {
+                let burst = self.bursts.limit(&mut self.host, self.rtt.min_us());
+                burst.min(self.bursts.share(cwnd)).min(quota)
+            }
+        };
+        u64::from(leaves).min(self.limits.room(&self.board))
+    }
+
+    /// `tcp_check_space`: an application that has found no room up to `end` writes again once a third of
+    /// the send buffer is free (`sk_stream_is_writeable`).
+    #[cold]
+    fn tcp_check_space(&mut self, end: u64) {
+        let Some((_, segments)) = self.queue.first_write().filter(|_| self.limits.has_ack()) else {
+            return;
+        };
+        self.tcp_should_expand_sndbuf();
+        let (una, nxt) = (self.board.una(), self.board.nxt());
+        let data_bytes = (end - una) * u64::from(self.tp().mss_cache);
+        let sndbuf_bytes = self.limits.sndbuf_bytes;
+        let is_writeable = |queued: u64| queued + queued / 2 <= sndbuf_bytes;
+        // Few ACKs need to count the packets.
+        if is_writeable(data_bytes) {
+            let sent = match self.bursts {
+                Bursts::Written => nxt - una,
+                _ => self.board.packets(),
+            };
+            let packets = sent + (end - nxt).div_ceil(segments);
+            if is_writeable(data_bytes + packets * PACKET_OVERHEAD_BYTES) {
+                let leaves = match nxt < end {
+                    true => 0,
+                    false => self.leaves_while_writing(),
+                };
+                self.queue.write_again(nxt + leaves);
+                self.limits.write_again();
+                self.limits.note(&self.board, &self.host);
+            }
         }
     }
 
@@ -457,7 +507,12 @@ impl Sender {
     /// Ends a turn: nothing more can be sent.
     #[inline(never)]
     fn nothing_to_send(&mut self) {
-        self.limits.note(&self.board, &self.host);
+        if !self.limits.are_none() {
+            if self.limits.refills() && self.host.cwnd_is_full() {
+                self.fill_buffer();
+            }
+            self.limits.note(&self.board, &self.host);
+        }
         self.end_of_turn::<Any>(false);
     }
 

@@ -226,7 +226,9 @@ impl Sender {
         if let Some(first) = tuned {
             limits.tune(first);
         }
-        limits.autotune(host.send_buffer());
+        if let Some((end, _)) = queue.first_write() {
+            limits.begin_with_first_write(end);
+        }
         let loss = match (switches.sack, switches.rack) {
             (true, true) => kernel.loss_detection,
             (true, false) => LossDetection::DupThresh(DupThresh::new()),
@@ -294,7 +296,6 @@ impl Sender {
         self.host.change_algorithm(configured);
         let paced = self.host.tp().inet_conn.sk.sk_pacing_status != SK_PACING_NONE;
         self.bursts = kernel.bursts(switches.tso, paced);
-        self.limits.autotune(self.host.send_buffer());
         self.lasting |= RARE;
         self.special |= SLOW | RARE;
     }

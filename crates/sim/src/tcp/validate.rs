@@ -65,6 +65,11 @@ impl Validation {
         self.sent_in_this_turn > 0
     }
 
+    /// Whether several segments left.
+    pub(super) fn has_sent_several(&self) -> bool {
+        self.sent_in_this_turn > 1
+    }
+
     /// Judges the window after everything that could be sent has been sent. `blocked`: cwnd held
     /// data back.
     #[inline]

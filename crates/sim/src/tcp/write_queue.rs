@@ -6,7 +6,7 @@
 //! How to drive it: [`head`](WriteQueue::head) is the packet that leaves next.
 
 use super::advertised_window;
-use super::constants::{GSO_HEADER_BYTES, GSO_MAX_BYTES};
+use super::constants::{GSO_HEADER_BYTES, GSO_MAX_BYTES, SNDBUF_BYTES};
 use super::limits::FlowLimits;
 use super::written::Writes;
 use ackclock_host::TcpSock;
@@ -15,8 +15,6 @@ use ackclock_host::TcpSock;
 /// `sk_buff`, 320 of `skb_shared_info`, and 384 for headers (`SKB_SMALL_HEAD_SIZE`) in a kernel that has
 /// Wi-Fi and tunnels, as those of distributions.
 pub(super) const PACKET_OVERHEAD_BYTES: u64 = 960;
-/// A send buffer that holds more than the application writes at once.
-const FIRST_WRITE_BYTES: u64 = 1 << 20;
 /// What it keeps unsent once an ACK has come.
 const AHEAD_BYTES: u64 = 8 << 20;
 /// In place of a number of segments: after so many there is no PSH.
@@ -107,7 +105,7 @@ impl WriteQueue {
             write_end: u64::MAX >> 1,
             large_write: most as u16,
             ahead: (AHEAD_BYTES / mss) as u32,
-            again: (small * FIRST_WRITE_BYTES / 3 / (small * mss + PACKET_OVERHEAD_BYTES)) as u32,
+            again: (small * SNDBUF_BYTES / 3 / (small * mss + PACKET_OVERHEAD_BYTES)) as u32,
             first_end: 0,
             single: false,
             writes: None,
@@ -121,10 +119,7 @@ impl WriteQueue {
         if limits.send_buffer == u64::MAX {
             queue.later_push_segments = later_push_segments as u32;
         }
-        let buffer_bytes = limits
-            .send_buffer
-            .saturating_mul(mss)
-            .min(FIRST_WRITE_BYTES);
+        let buffer_bytes = limits.send_buffer.saturating_mul(mss).min(SNDBUF_BYTES);
         if !tso {
             // Packets have one segment. One of them has PSH each time that half a window is written.
             let small = push_segments + 1;
@@ -274,6 +269,26 @@ impl WriteQueue {
         };
     }
 
+    /// Where the first write ends, and how many segments its packets have. That of Linux 2.6 is not known, and
+    /// its send buffer never limits.
+    pub(super) fn first_write(&self) -> Option<(u64, u64)> {
+        let small = u64::from(self.small);
+        match self.single {
+            true => Some((self.first_end.into(), 1)),
+            false if self.knows_packets() => Some((self.small_until + small, small)),
+            false => None,
+        }
+    }
+
+    /// The application writes for the second time: what is left of its last packet takes as much as fits.
+    pub(super) fn write_again(&mut self, next: u64) {
+        if next > self.small_until && !self.single {
+            self.pushed = false;
+            self.write_large(next);
+            self.end = self.written_end;
+        }
+    }
+
     /// Whether it knows packets at all: Linux 2.6 does not look at them.
     pub(super) fn knows_packets(&self) -> bool {
         self.written_end != u64::MAX
@@ -332,6 +347,10 @@ impl WriteQueue {
             self.pushed = false;
             self.write_end = self.written_end + u64::from(self.large_write);
         }
+        self.write_large(begin);
+    }
+
+    fn write_large(&mut self, begin: u64) {
         self.written_end = begin + u64::from(self.large);
         while self.write_end < self.written_end && self.later_push_segments < NEVER {
             // The same in the middle of a packet.
@@ -526,6 +545,20 @@ mod tests {
         // Then half of what ACKs offer: 46 351 segments, and one more.
         assert_eq!(queue.until_push(436), 46_352);
         assert!(queue.pushes(46_788));
+    }
+
+    /// The first write ends at 714. If all of it has left when the application writes again, the next packet
+    /// begins there; what is left of the last one is filled up to 45 segments from where it begins.
+    #[test]
+    fn the_second_write_fills_the_last_packet() {
+        let end = |sent: u64| {
+            let mut queue = queue(Profile::Linux6, u64::MAX);
+            assert_eq!(queue.first_write(), Some((714, 22)));
+            queue.head(sent.min(713), 714 - sent, 1);
+            queue.write_again(sent);
+            sent + queue.head(sent, u64::MAX, 1).segments
+        };
+        assert_eq!([680, 692, 700, 714].map(end), [692, 737, 745, 759]);
     }
 
     #[test]

@@ -12,6 +12,11 @@ const CA_ACK_WIN_UPDATE: u32 = 2;
 const CA_ACK_ECE: u32 = 4;
 /// The least window that a send buffer has room for, packets.
 const TCP_INIT_CWND: u32 = 10;
+/// Of each packet, as the send buffer is sized: the option with timestamps, which the peer's MSS includes,
+/// `MAX_TCP_HEADER` with `skb_shared_info`, and `sk_buff`.
+const STAMPS_BYTES: u64 = 12;
+const HEADERS_BYTES: u64 = 320 + 320;
+const SK_BUFF_BYTES: u64 = 256;
 
 impl Host {
     pub(in crate::tcp) fn init(&mut self) {
@@ -91,15 +96,18 @@ impl Host {
         self.cc.has_in_ack_event() || self.cc.has_cong_control() || self.cc.has_min_tso_segs()
     }
 
-    /// How large the algorithm wants the send buffer to be, packets (`tcp_sndbuf_expand`); `None` if
-    /// it has no `sndbuf_expand`.
-    pub(in crate::tcp) fn send_buffer(&mut self) -> Option<u64> {
-        if !self.cc.has_sndbuf_expand() {
-            return None;
-        }
-        let windows = u64::from(self.cc.sndbuf_expand());
-        let packets = self.tp().snd_cwnd.max(TCP_INIT_CWND).max(REORDERING + 1);
-        Some(windows * u64::from(packets))
+    /// How large the send buffer is to be: two windows, or as many as the algorithm says, of full packets
+    /// of one segment (`tcp_sndbuf_expand`).
+    pub(in crate::tcp) fn sndbuf_bytes(&mut self) -> u64 {
+        let windows = match self.cc.has_sndbuf_expand() {
+            true => self.cc.sndbuf_expand(),
+            false => 2,
+        };
+        let tp = self.tp();
+        let packets = tp.snd_cwnd.max(TCP_INIT_CWND).max(REORDERING + 1);
+        let segment = u64::from(tp.mss_cache) + STAMPS_BYTES + HEADERS_BYTES;
+        let per_mss = segment.next_power_of_two() + SK_BUFF_BYTES;
+        u64::from(windows) * u64::from(packets) * per_mss
     }
 
     #[inline]

@@ -67,7 +67,7 @@
 //! | `undo_cwnd` | [`undo`](Host::undo) | `tests/undo.rs` |
 //! | `min_cwnd` | [`min_cwnd`](Host::min_cwnd), with the profiles of Linux 2.6 | `recovery/rate_halving::tests::how_far_it_goes`, `tests/contract.rs` |
 //! | `min_tso_segs` | [`min_tso_segs`](Host::min_tso_segs) | `bursts::tests::how_large`, `tests/contract.rs` |
-//! | `sndbuf_expand` | [`send_buffer`](Host::send_buffer), unless the scenario sets `send_buffer_bytes` | `tests/contract.rs` |
+//! | `sndbuf_expand` | [`sndbuf_bytes`](Host::sndbuf_bytes), until the application writes again | `tests/send_buffer.rs`, `tests/contract.rs` |
 //! | `flags`: `TCP_CONG_NEEDS_ECN` | the flow, when it connects | `tests/dctcp.rs` |
 //! | `flags`: `TCP_CONG_NEEDS_ACCECN`, `TCP_CONG_ECT_1_NEGOTIATION` | the flow, when it connects | `tests/kernel_contract.rs` |
 //! | `name` | refused: `CC_ALGORITHM` sets it | `ackclock-host` |

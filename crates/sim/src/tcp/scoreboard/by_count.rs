@@ -1,4 +1,5 @@
-//! What is lost by counting: duplicate ACKs (RFC 6582), or segments that are SACKed above (RFC 6675).
+//! What is lost by counting duplicate ACKs (RFC 6582), or segments that are SACKed above (RFC 6675); and how
+//! many packets there are.
 
 use super::super::host::Counts;
 use super::{Scoreboard, ENDS, LOST, SACKED};
@@ -35,6 +36,16 @@ impl Scoreboard {
                 return;
             }
         }
+    }
+
+    /// Packets of the retransmission queue. Neighbours that are SACKed are one (`tcp_shift_skb_data`).
+    pub(in super::super) fn packets(&self) -> u64 {
+        let ends = |segment: &u64| {
+            let (slot, next) = (self.slot(*segment), segment + 1);
+            let joins = slot.has(SACKED) && next < self.nxt && self.slot(next).has(SACKED);
+            slot.has(ENDS) && !joins
+        };
+        (self.una..self.nxt).filter(ends).count() as u64
     }
 
     /// A retransmission that is in flight stays there.
