@@ -161,6 +161,7 @@ impl Wire for Network<Segment> {
         for segment in burst.range() {
             let flow = &sim.flows[element];
             let (route, bytes) = (flow.path.data, flow.packet_bytes(segment));
+            let (field, has_data) = (burst.marks.field, flow.has_data(segment));
             let header = Header::Data {
                 segment,
                 sent_ns: now_ns,
@@ -168,7 +169,7 @@ impl Wire for Network<Segment> {
                 cwr: burst.marks_of(segment).cwr,
                 segments: 1,
             };
-            sim.enter(element, now_ns, route, (bytes, burst.marks.field), header);
+            sim.enter(element, now_ns, route, (bytes, field, has_data), header);
         }
     }
 
@@ -184,7 +185,8 @@ impl Wire for Network<Segment> {
             _ => sim.flows[element].control_field(),
         };
         let bytes = header.bytes(sim.flows[element].scenario);
-        sim.enter(element, now_ns, route, (bytes, field), header);
+        let is_data = header.is_data();
+        sim.enter(element, now_ns, route, (bytes, field, is_data), header);
     }
 
     #[inline]
@@ -247,7 +249,13 @@ impl<'a> Simulation<'a, Network<Segment>> {
             cwr: burst.marks.cwr,
             segments: burst.segments as u16,
         };
-        self.enter(element, now_ns, route, (bytes, burst.marks.field), header);
+        self.enter(
+            element,
+            now_ns,
+            route,
+            (bytes, burst.marks.field, true),
+            header,
+        );
     }
 
     /// A packet of a flow enters a route.
@@ -256,17 +264,13 @@ impl<'a> Simulation<'a, Network<Segment>> {
         element: usize,
         now_ns: u64,
         route: usize,
-        (bytes, ecn): (u32, Ecn),
+        (bytes, ecn, is_data): (u32, Ecn, bool),
         header: Header,
     ) {
         if self.wire.next_event_ns() <= now_ns {
             Wire::handle(self, now_ns);
         }
         *self.census.queued_of(&header) += 1;
-        let is_data = match header {
-            Header::Data { segment, .. } => self.flows[element].has_data(segment),
-            _ => header.is_data(),
-        };
         let packet = Packet {
             flow: element as u32,
             bytes,

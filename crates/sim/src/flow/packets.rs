@@ -209,7 +209,9 @@ impl Flow<'_> {
         };
         let receiver = &mut connection.receiver;
         let pushed = self.kernel.pushes_bursts && burst.pushes(segment);
-        let last = segment + 1 == connection.sender.fin_end();
+        let fin_end = connection.sender.fin_end();
+        let (last, from) = (segment + 1 == fin_end, receiver.acknowledged());
+        let full = self.last_packet_bytes == self.packet_bytes;
         if self.ecn != EcnMode::Off {
             let (flags, marks) = ([pushed, last], burst.marks_of(segment));
             let acks = receiver.handle_marked_segment(at_ns, segment, sent_ns, flags, marks);
@@ -219,6 +221,13 @@ impl Flow<'_> {
             return;
         }
         if let Some(ack) = receiver.handle_uncommon(at_ns, segment, sent_ns, pushed, last) {
+            // More than a segment TCP acknowledges itself, before the application of a session closes: the
+            // FIN is the second packet, which ends the connection.
+            let data = self.segments.saturating_sub(from);
+            let two = ack.ack == fin_end && (data > 1 || (data == 1 && full));
+            if two && self.session.is_some() && self.path.acks.is_some() {
+                self.answer(at_ns, Ack::new(fin_end - 1, ack.echo_ns), &mut leaves);
+            }
             self.answer(at_ns, ack, &mut leaves);
         }
     }

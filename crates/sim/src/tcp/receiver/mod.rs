@@ -336,6 +336,11 @@ impl Receiver {
         self.rcv_nxt
     }
 
+    /// What it has acknowledged.
+    pub(crate) fn acknowledged(&self) -> u64 {
+        self.last_ack_sent
+    }
+
     /// Segments that wait for a gap below them.
     pub fn waiting(&self) -> u64 {
         self.out_of_order.len()
