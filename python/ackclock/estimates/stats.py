@@ -8,6 +8,7 @@ infinite, so verdicts are right without special treatment.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Literal
 
@@ -62,10 +63,16 @@ def mean_ci(
     repeats = tuple(x.tolist()) if statistic is np.mean else ()
     if n == 1:
         return Estimate(middle, -np.inf, np.inf, n, repeats=repeats)
-    resamples = np.random.default_rng(_SEED).choice(x, (RESAMPLES, n))
+    resamples = x[_resampled(n)]
     tail = NormalDist().cdf(-math.sqrt(n / (n - 1)) * _student_t((1 + level) / 2, n - 1))
     low, high = np.quantile(statistic(resamples, axis=1), [tail, 1 - tail])
     return Estimate(middle, float(low), float(high), n, repeats=repeats)
+
+
+@lru_cache(maxsize=1)
+def _resampled(n: int) -> NDArray[np.int64]:
+    """Which of `n` repeats each resample has. Drawing takes longer than the rest of an interval."""
+    return np.random.default_rng(_SEED).integers(0, n, (RESAMPLES, n))
 
 
 def exponential(of: Estimate) -> Estimate:

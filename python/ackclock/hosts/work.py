@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -43,17 +43,10 @@ class Work:
 
     def reduced(self, scenarios: Sequence[Scenario], reduce: Callable[[Result], T]) -> list[T]:
         """As `run_all`."""
+        made: dict[str, T] = {}
         with snapshot.held():
-            self.fill(scenarios)
-            reduced = []
-            for scenario in scenarios:
-                path = self.cache / scenario.key(self.executor.version)
-                result = entries.find(path, Result.load)
-                if result is None:  # somebody emptied the cache
-                    replace(self, progress=quiet).fill([scenario])
-                    result = Result.load(path)
-                reduced.append(reduce(result))
-            return reduced
+            self._each(scenarios, lambda key, result: made.update({key: reduce(result)}))
+            return [made[scenario.key(self.executor.version)] for scenario in scenarios]
 
     def fill(
         self,
@@ -68,28 +61,44 @@ class Work:
         before the runs with what there is to run.
         Raises `AckclockError` if a scenario cannot be simulated.
         """
+        self._each(scenarios, lambda *_: None, on_missing)
+
+    def _each(
+        self,
+        scenarios: Sequence[Scenario],
+        use: Callable[[str, Result], None],
+        on_missing: Callable[[Sequence[Scenario]], None] | None = None,
+    ) -> None:
+        """As `fill`; `use` is called with the key and the result of each, kept or new."""
         if isinstance(scenarios, str | Scenario | Mapping):
             raise AckclockError(f"scenarios = {scenarios!r:.40}: pass a list of Scenario")
         for scenario in scenarios:
             check_is_scenario(scenario)
         collect(self.cache)
         with snapshot.held():
-            keys = {scenario.key(self.executor.version): scenario for scenario in scenarios}
+            lacking: dict[str, Scenario] = {}
             damaged: list[Path] = []
-            missing = [
-                scenario
-                for key, scenario in keys.items()
-                if entries.find(self.cache / key, Result.load, damaged) is None
-            ]
+            for key, scenario in {
+                each.key(self.executor.version): each for each in scenarios
+            }.items():
+                result = entries.find(self.cache / key, Result.load, damaged)
+                if result is None:
+                    lacking[key] = scenario
+                else:
+                    use(key, result)
+            keys, missing = list(lacking), list(lacking.values())
             if on_missing is not None:
                 on_missing(missing)
             if not missing:
                 return
             check_writable(self.cache)
             entries.say_damaged(damaged)
-            self.executor.run(
-                missing, whole, lambda _, result: keep(result, self.cache), self.progress
-            )
+
+            def done(index: int, result: Result) -> None:
+                keep(result, self.cache)
+                use(keys[index], result)
+
+            self.executor.run(missing, whole, done, self.progress)
 
     def fill_rows(
         self,
