@@ -210,3 +210,37 @@ def test_own_interface(name):
     flow = {"algorithm": "cubic", "rtt": "20ms"} | flow
     each = Scenario(**{"duration": "3s", "bottleneck": link, "flows": [flow]} | top)
     assert diverge.diverge(each, on="vlinux").first is None
+
+
+def recorded(directory, **flow):
+    """A recorded link with 4 opportunities a millisecond."""
+    trace = directory / "link.trace"
+    trace.write_text("".join(f"{1 + each // 4}\n" for each in range(4000)))
+    return {"bottleneck": {"trace": str(trace), "buffer": "100packets"}, "flows": [flow]}
+
+
+def jittered(_, **flow):
+    """A delay that falls and rises: packets keep their order, so that many arrive at once."""
+    late = {"delay": "6ms", "delay_jitter": {"by": "3ms"}}
+    return {"bottleneck": {"rate": "100mbit", "buffer": "80packets", **late}, "flows": [flow]}
+
+
+def first_difference(made):
+    """Of packets that arrive at one instant, as from one poll of a network card.
+
+    What one softirq lets go waits until it ends (`tcp_small_queue_check`), and the application
+    reads after the batch (`__tcp_cleanup_rbuf`).
+    """
+    return diverge.diverge(Scenario(duration="3s", rtt="20ms", jitter="0s", **made)).first
+
+
+@pytest.mark.parametrize("algorithm", ["cubic", "reno", "bbr"])
+@pytest.mark.parametrize("link", [recorded, jittered])
+def test_batches(tmp_path, link, algorithm):
+    assert first_difference(link(tmp_path, algorithm=f"kernel:{algorithm}")) is None
+
+
+def test_batches_and_a_tuned_window(tmp_path):
+    """The window of a receive buffer falls while a batch waits."""
+    flow = {"algorithm": "kernel:cubic", "receive_buffer": "2MiB"}
+    assert first_difference(recorded(tmp_path, **flow)) is None

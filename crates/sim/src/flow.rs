@@ -61,6 +61,19 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    /// Ends the softirq if nothing else of the connection is due. Returns whether it has held packets back.
+    #[inline(always)]
+    pub(crate) fn end_softirq(&mut self, now_ns: u64) -> bool {
+        self.sender.waits_for_softirq_end(now_ns) && self.can_end_softirq(now_ns)
+    }
+
+    #[cold]
+    fn can_end_softirq(&mut self, now_ns: u64) -> bool {
+        self.acks.arrived(now_ns).is_none()
+            && !self.receiver.only_reads_batch(now_ns)
+            && self.sender.end_softirq(now_ns)
+    }
+
     /// When the receiver sends the first of its pending ACKs.
     #[inline(always)]
     pub(crate) fn next_pending_ack_ns(&self) -> u64 {
@@ -94,6 +107,8 @@ pub(crate) struct Flow<'a> {
     /// IP bytes of a bare ACK.
     pub(crate) ack_bytes: u32,
     ecn: EcnMode,
+    /// Its packets may arrive several at one instant.
+    pub(crate) in_batches: bool,
     pub(crate) state: ConnectionState,
 
     /// The session that draws the next connection. A flow has only one connection, and no session.
@@ -171,6 +186,7 @@ impl<'a> Flow<'a> {
             last_packet_bytes: packet_bytes,
             ack_bytes: ACK_BYTES - flow.missing_bytes(),
             ecn,
+            in_batches: scenario.arrives_in_batches(flow),
             // Hosts without noise tick at whole multiples of their tick.
             tick_phase_ns: match scenario.jitter_ns {
                 0 => 0,

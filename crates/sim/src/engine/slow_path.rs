@@ -62,12 +62,21 @@ impl<W: Wire> Simulation<'_, W> {
     /// Sends the packets that the sender has ready.
     #[inline(never)]
     pub(super) fn transmit(&mut self, element: usize, now_ns: u64) {
+        if self.flows[element].in_batches {
+            if let ConnectionState::Open(connection) = &mut self.flows[element].state {
+                let follow = connection.acks.arrived(now_ns).is_some();
+                connection.sender.acks_follow(follow);
+            }
+        }
         loop {
             let before = (self.packets.as_ref()).and_then(|_| self.packet_row(element, now_ns));
             let ConnectionState::Open(connection) = &mut self.flows[element].state else {
                 return;
             };
             let Some(burst) = connection.sender.poll_transmit(now_ns) else {
+                if connection.end_softirq(now_ns) {
+                    continue;
+                }
                 return;
             };
             self.send_burst(element, now_ns, burst, before);
@@ -154,7 +163,10 @@ impl<W: Wire> Simulation<'_, W> {
             self.connect(element, now_ns)?;
             return Ok(false);
         };
-        if !W::IN_TURNS && connection.receiver.poll_timeout() <= now_ns {
+        // An application that reads after the packets of an instant waits for those that ACKs let leave.
+        let ack_comes = connection.acks.arrived(now_ns).is_some();
+        let reads = ack_comes && connection.receiver.only_reads_batch(now_ns);
+        if !W::IN_TURNS && connection.receiver.poll_timeout() <= now_ns && !reads {
             if let Some(ack) = connection.receiver.handle_timeout(now_ns) {
                 self.acknowledge(element, now_ns, ack);
             }
@@ -169,7 +181,6 @@ impl<W: Wire> Simulation<'_, W> {
             return Ok(!self.run_application(element, now_ns));
         }
         let sender = &mut connection.sender;
-        let ack_comes = connection.acks.arrived(now_ns).is_some();
         // What pacing holds back leaves before an ACK of the same instant is handled: Linux's timer
         // (HRTIMER_SOFTIRQ) runs before an ACK that another timer lets come (NET_RX_SOFTIRQ, anew).
         if ack_comes && sender.pacing_ends(now_ns) {

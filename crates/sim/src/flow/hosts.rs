@@ -86,6 +86,8 @@ impl<'a> Flow<'a> {
             let changes = self.scenario.read_rate_at.iter();
             let changes = changes.map(|step| (step.time_ns, step.rate_bps));
             receiver.read_slowly([(0, rate_bps)].into_iter().chain(changes));
+        } else if self.in_batches {
+            receiver.read_after_batches();
         }
         match ecn {
             _ if self.scenario.hides == Hides::Marks => (),

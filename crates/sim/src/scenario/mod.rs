@@ -208,6 +208,18 @@ impl Scenario {
             .unwrap_or(&self.bottleneck)
     }
 
+    /// Whether packets of a flow may arrive at one instant: a link on their way, or on that of its ACKs, lets
+    /// several go at once.
+    pub(crate) fn arrives_in_batches(&self, flow: &Flow) -> bool {
+        let numbered = flow.route.iter().chain(&flow.back);
+        let usual = flow.route.is_empty().then_some(&self.bottleneck);
+        let links = numbered.filter_map(|&number| self.link(number));
+        links.chain(usual).any(|link| {
+            let delays_vary = link.delay_jitter.is_some() || !link.delay_at.is_empty();
+            link.trace_ms.is_some() || delays_vary
+        })
+    }
+
     /// The link with this number.
     fn link(&self, number: u32) -> Option<&Bottleneck> {
         match number.checked_sub(2) {

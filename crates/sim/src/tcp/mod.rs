@@ -19,7 +19,9 @@
 //! * Times are nanoseconds and never decrease, at each end for itself.
 //! * `poll_transmit` gives `None` when cwnd, the receive window, the send buffer, pacing or the data allow
 //!   no more. Only then has the sender judged whether cwnd was the limit: do not stop earlier.
-//! * A timeout changes with each call: ask again, keep no old one. `u64::MAX` means that none is set.
+//! * A timeout changes with each call: ask again, keep no old one. `u64::MAX` means that none is set. One that
+//!   is due at once is for what small queues hold back: handle the other ACKs of that time first, or call
+//!   [`Sender::end_softirq`].
 //! * The caller keeps the time at which each packet was sent. The receiver gets it, and the ACK has it as
 //!   its echo, as with timestamps (RFC 7323).
 //! * What is lost the caller never delivers. What is late, doubled or out of order it delivers so.

@@ -116,7 +116,9 @@ impl Sender {
             return None;
         }
         let limit = quota.min(self.bursts.limit(&mut self.host, self.rtt.min_us()));
-        if self.small_queue.is_some() && self.is_throttled(1, 1) {
+        if self.small_queue.is_some() && self.is_throttled(1, 1)
+            || self.waits_for_softirq::<Any>(1, 1)
+        {
             return None;
         }
         let now_ns = self.host.now_ns();
@@ -134,6 +136,7 @@ impl Sender {
     /// Notes that segments were sent again.
     fn retransmitted(&mut self, mut burst: Transmit) -> Transmit {
         self.host.note_sent();
+        self.in_softirq.sent(burst.segments);
         burst.pushed |= self.pushes_bursts && burst.segments > 1;
         burst.marks = self.host.marks_of_old_data();
         self.rate
@@ -240,6 +243,12 @@ impl Sender {
                 self.nothing_to_send();
                 return None;
             }
+            if self.waits_for_softirq::<P>(segments, 0) {
+                self.queue.cut(nxt + u64::from(segments));
+                self.forget_plan();
+                self.nothing_to_send();
+                return None;
+            }
             return Some(self.send::<P>(segments, in_flight));
         }
         self.host.note_deferred();
@@ -289,6 +298,7 @@ impl Sender {
         if self.limits.written() == written {
             return None;
         }
+        self.in_softirq.writes(self.host.now_ns());
         self.transmit_new::<P, PUSHED>()
     }
 
@@ -391,6 +401,9 @@ impl Sender {
             .send(self.host.counts(), now_ns, segments, pushed);
         burst.pushed |= self.pushes_bursts & (segments > 1);
         self.validation.on_sent(segments);
+        if !P::PREDICTED || self.in_softirq.acks_follow {
+            self.in_softirq.sent(segments);
+        }
         if P::COMMON.is_some() {
             self.totals.sent(segments);
             self.host.set_next_send_ns(now_ns);
@@ -540,6 +553,34 @@ impl Sender {
         let una = self.board.una();
         (self.small_queue.as_mut())
             .is_some_and(|queue| queue.holds(&self.host, una, segments, factor))
+    }
+
+    /// Whether a packet waits because this softirq has let enough of the connection go. It leaves at this
+    /// instant, after the ACKs of it.
+    #[inline(always)]
+    fn waits_for_softirq<P: Plan>(&mut self, segments: u32, factor: u32) -> bool {
+        // Else what waits leaves in the same order.
+        let lost = !P::PREDICTED && self.tp().lost_out > self.tp().retrans_out;
+        let matters = self.in_softirq.acks_follow || lost;
+        let has_sent = self.tp().tcp_wstamp_ns == self.host.now_ns();
+        matters && has_sent && self.is_held_by_softirq(segments, factor)
+    }
+
+    #[cold]
+    fn is_held_by_softirq(&mut self, segments: u32, factor: u32) -> bool {
+        let waits = self.era == Era::Linux6
+            && self.small_queue.is_none()
+            && self.in_softirq.holds(&self.host, segments, factor);
+        if waits {
+            self.pacer.wake_for_queue(self.host.now_ns());
+        }
+        waits
+    }
+
+    /// Whether more ACKs of this instant follow.
+    #[inline(always)]
+    pub(crate) fn acks_follow(&mut self, follow: bool) {
+        self.in_softirq.acks_follow = follow;
     }
 
     /// A burst leaves for the host's interface. Returns whether that has a queue.

@@ -98,6 +98,12 @@ impl Pacer {
         self.wake_at_ns <= now_ns && !self.for_queue
     }
 
+    /// Whether it is for a small queue, and due.
+    #[inline(always)]
+    pub(super) fn waits_for_queue(&self, now_ns: u64) -> bool {
+        self.wake_at_ns <= now_ns && self.for_queue
+    }
+
     /// When [`expired`](Self::expired) will be true.
     #[inline]
     pub(super) fn timeout_ns(&self) -> u64 {

@@ -94,6 +94,7 @@ impl Sender {
     pub(crate) fn write(&mut self, now_ns: u64, segments: u64, waits: bool) {
         self.forget_plan();
         self.host.clock(now_ns);
+        self.in_softirq.writes(now_ns);
         self.limits.report_at_end();
         if self.limits.has_explicit_writes() {
             if self.limits.unsent(&self.board) == 0 {

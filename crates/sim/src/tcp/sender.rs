@@ -13,7 +13,7 @@ use super::rate::RateSampler;
 use super::recovery::{Frto, Reduction, SackFrto, Undo};
 use super::rtt::RoundTrip;
 use super::scoreboard::{Rings, Scoreboard};
-use super::small_queue::SmallQueue;
+use super::small_queue::{InSoftirq, SmallQueue};
 use super::timers::Timers;
 use super::validate::Validation;
 use super::write_queue::WriteQueue;
@@ -64,6 +64,8 @@ pub struct Sender {
     pub(super) awaits_answer: bool,
     /// What it has in the queue of its host's interface, if that is in the scenario.
     pub(super) small_queue: Option<Box<SmallQueue>>,
+    /// What it has let go at this instant, if that is not.
+    pub(super) in_softirq: InSoftirq,
     /// A key that only the long way sets: how many ACKs were predicted.
     #[cfg(feature = "spare-key")]
     pub(super) spare: Option<Box<u64>>,
@@ -277,6 +279,7 @@ impl Sender {
             duplicates: 0,
             awaits_answer: false,
             small_queue,
+            in_softirq: InSoftirq::new(now_ns),
             #[cfg(feature = "spare-key")]
             spare,
             events: None,

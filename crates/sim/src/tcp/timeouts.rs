@@ -64,15 +64,38 @@ impl Sender {
         self.pacer.paces(now_ns) && self.timers.timeout_ns() > now_ns
     }
 
+    /// The softirq ends: no ACK of this instant is left. Returns whether it has held packets back, which
+    /// leave now.
+    pub fn end_softirq(&mut self, now_ns: u64) -> bool {
+        let ends = self.waits_for_softirq_end(now_ns) && self.small_queue.is_none();
+        if ends {
+            self.pacing_ended(now_ns);
+        }
+        ends
+    }
+
+    /// Whether a small queue has held packets back.
+    #[inline(always)]
+    pub(crate) fn waits_for_softirq_end(&self, now_ns: u64) -> bool {
+        self.pacer.waits_for_queue(now_ns)
+    }
+
+    /// `tcp_tsq_write`: what is lost comes first, also during F-RTO.
+    fn pacing_ended(&mut self, now_ns: u64) {
+        self.forget_plan();
+        self.pacer.expired(now_ns);
+        self.host.clock(now_ns);
+        self.in_softirq.ended(now_ns);
+        if self.rexmit <= Rexmit::New {
+            self.rexmit = Rexmit::Lost;
+        }
+    }
+
     /// Handles the timer that is due at [`poll_timeout`](Self::poll_timeout).
     pub fn handle_timeout(&mut self, now_ns: u64) {
         self.forget_plan();
-        if self.pacer.expired(now_ns) {
-            self.host.clock(now_ns);
-            // `tcp_tsq_write`: what is lost comes first, also during F-RTO.
-            if self.rexmit <= Rexmit::New {
-                self.rexmit = Rexmit::Lost;
-            }
+        if self.pacer.timeout_ns() <= now_ns {
+            self.pacing_ended(now_ns);
         }
         let Some(timer) = self.timers.take(now_ns) else {
             return;

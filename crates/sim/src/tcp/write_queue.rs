@@ -226,11 +226,11 @@ impl WriteQueue {
     #[cold]
     pub(super) fn cut(&mut self, end: u64) {
         if end < self.end {
-            let rest = self
-                .rest
-                .take()
-                .unwrap_or(Box::new((self.end, self.pushed)));
-            self.rest = Some(rest);
+            let whole = (self.end, self.pushed);
+            match &mut self.writes {
+                Some(writes) => writes.packets.push_front(whole),
+                None => self.rest = Some(self.rest.take().unwrap_or(Box::new(whole))),
+            }
             (self.end, self.pushed) = (end, false);
         }
     }

@@ -76,12 +76,17 @@ impl Script {
 
     pub fn transmit(&mut self) {
         self.sent.clear();
-        while let Some(burst) = self.sender.poll_transmit(self.now_ns) {
-            let range = (burst.first, burst.first + u64::from(burst.segments));
-            self.nxt = self.nxt.max(range.1);
-            match self.sent.last_mut() {
-                Some(last) if last.1 == range.0 => last.1 = range.1,
-                _ => self.sent.push(range),
+        loop {
+            while let Some(burst) = self.sender.poll_transmit(self.now_ns) {
+                let range = (burst.first, burst.first + u64::from(burst.segments));
+                self.nxt = self.nxt.max(range.1);
+                match self.sent.last_mut() {
+                    Some(last) if last.1 == range.0 => last.1 = range.1,
+                    _ => self.sent.push(range),
+                }
+            }
+            if !self.sender.end_softirq(self.now_ns) {
+                return;
             }
         }
     }

@@ -72,18 +72,23 @@ struct Sending {
 
 impl Sending {
     fn transmit(&mut self, now_ns: u64) {
-        while let Some(burst) = self.sender.poll_transmit(now_ns) {
-            let segments = (burst.first, burst.first + u64::from(burst.segments));
-            self.echo.sent(segments, now_ns);
-            let (push, marks) = (burst.pushed, burst.marks);
-            self.show(
-                now_ns,
-                Output::Burst {
-                    segments,
-                    push,
-                    marks,
-                },
-            );
+        loop {
+            while let Some(burst) = self.sender.poll_transmit(now_ns) {
+                let segments = (burst.first, burst.first + u64::from(burst.segments));
+                self.echo.sent(segments, now_ns);
+                let (push, marks) = (burst.pushed, burst.marks);
+                self.show(
+                    now_ns,
+                    Output::Burst {
+                        segments,
+                        push,
+                        marks,
+                    },
+                );
+            }
+            if !self.sender.end_softirq(now_ns) {
+                return;
+            }
         }
     }
 

@@ -217,6 +217,9 @@ impl Simulation<'_, Many> {
                 self.census.sent += u64::from(burst.segments);
                 self.wire.now.burst(burst, burst.range().end >= last);
             }
+            if sender.waits_for_softirq_end(next_ns) {
+                self.transmit(element, next_ns);
+            }
         }
     }
 }

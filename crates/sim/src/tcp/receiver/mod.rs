@@ -7,6 +7,7 @@
 //! [`handle_timeout`](Receiver::handle_timeout) at the time of
 //! [`poll_timeout`](Receiver::poll_timeout). Send the ACKs that they return.
 
+mod batch;
 mod delayed_ack;
 mod ordinary;
 mod out_of_order;
@@ -28,6 +29,7 @@ use ackclock_host::{
     CongestionControl, ICSK_ACK_NOW, ICSK_ACK_PUSHED, ICSK_ACK_SCHED, ICSK_ACK_TIMER,
 };
 use ackclock_net::schedule::NEVER;
+use reader::Batch;
 use tuned::Tuned;
 
 /// `TCP_DELACK_MAX`, µs: bounds the delay of an ACK for pushed data.
@@ -133,6 +135,8 @@ pub struct Receiver {
     window_rtt: Option<Box<WindowRtt>>,
     /// The window that grows with what arrives; `None`: `advertised` says what it does.
     tuned: Option<Box<Tuned>>,
+    /// The application reads after the packets of an instant; `None`: after each, of which no two are.
+    batch: Option<Box<Batch>>,
     /// So many segments are acknowledged at once. With more than Linux's two, PSH brings no ACK.
     enough: u64,
     /// Bounds of the delay of an ACK, jiffies: with PSH, and without.
@@ -167,6 +171,7 @@ impl Receiver {
             rtt: None,
             window_rtt: None,
             tuned: None,
+            batch: None,
             min_ato,
             max_delay: (0, 0),
             unbounded_ato: 0,
@@ -478,11 +483,23 @@ impl Receiver {
         if self.tuned.is_some() {
             return self.answer_tuned(answers);
         }
-        let reads = self.will_read();
+        let reads = self.will_read() && !self.reads_later();
         if reads {
             self.reads_at = self.rcv_nxt + u64::from(self.read_segments);
         }
         (answers || (reads && self.reading_answers())).then(|| self.ack())
+    }
+
+    /// The application reads what is in order. Returns `answer`, or the ACK that reading causes.
+    #[cold]
+    fn read_now(&mut self, answer: Option<Ack>) -> Option<Ack> {
+        let rtt = self.rtt.as_ref().map_or(0, |rtt| rtt.estimate());
+        self.reads_at = self.rcv_nxt + u64::from(self.read_segments);
+        let doubles = self.tuned.as_mut().is_some_and(|tuned| {
+            tuned.reads(self.rcv_nxt, 0, self.clock.now_ns() / 1_000, rtt);
+            tuned.doubles(self.rcv_nxt, 0).0
+        });
+        answer.or_else(|| (doubles || self.reading_answers()).then(|| self.ack()))
     }
 
     /// [`answer`](Self::answer) of a window that grows with what is read: first TCP acknowledges.
@@ -493,15 +510,10 @@ impl Receiver {
         if self.reads_slowly() {
             return self.read_if_due(answer);
         }
-        if !self.will_read() {
+        if !self.will_read() || self.reads_later() {
             return answer;
         }
-        let rtt = self.rtt.as_ref().map_or(0, |rtt| rtt.estimate());
-        self.reads_at = self.rcv_nxt + u64::from(self.read_segments);
-        let tuned = self.tuned.as_mut()?;
-        tuned.reads(self.rcv_nxt, 0, self.clock.now_ns() / 1_000, rtt);
-        let (doubles, _) = tuned.doubles(self.rcv_nxt, 0);
-        answer.or_else(|| (doubles || self.reading_answers()).then(|| self.ack()))
+        self.read_now(answer)
     }
 
     /// What waits takes so much of a buffer that is tuned: for the application, and for gaps.
@@ -657,6 +669,9 @@ impl Receiver {
         if self.tuned.is_some() {
             (window_bytes, new_window) = self.select_window();
             self.await_reader(NEVER);
+        }
+        if self.batch.is_some() {
+            self.await_batch(NEVER);
         }
         let mut ack = Ack::new(ack, self.ts_recent_ns);
         if !self.sacks.is_empty() || self.duplicate.is_some() {

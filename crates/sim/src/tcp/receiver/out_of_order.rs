@@ -123,7 +123,9 @@ impl Receiver {
                 (None, None) => self.compression_ns.into(),
             };
             self.compressed_at_ns = self.clock.now_ns() + delay_ns + compression.slack_ns();
-            self.await_reader(self.compressed_at_ns);
+            let at_ns = self.compressed_at_ns;
+            self.await_reader(at_ns);
+            self.await_batch(at_ns);
         }
         false
     }

@@ -34,6 +34,13 @@ pub(super) struct Reader {
     pub(super) answered: Option<u64>,
 }
 
+/// An application that reads after the packets of an instant: what is due besides delayed ACKs.
+#[derive(Debug)]
+pub(super) struct Batch {
+    pub(super) reads_at_ns: u64,
+    pub(super) compressed_at_ns: u64,
+}
+
 impl Reader {
     pub(super) fn new(steps: impl Iterator<Item = (u64, u64)>) -> Self {
         Self {

@@ -32,6 +32,9 @@ impl Receiver {
     #[cold]
     pub(crate) fn only_reads(&self, at_ns: u64) -> bool {
         let reader = self.tuned.as_ref().and_then(|tuned| tuned.reader.as_ref());
+        if reader.is_none() {
+            return self.only_reads_batch(at_ns);
+        }
         let timers_ns = |of: &Reader| of.compressed_at_ns.min(of.probe_at_ns);
         reader.is_some_and(|of| timers_ns(of).min(self.delayed_ack_at_ns) > at_ns)
     }
@@ -60,6 +63,9 @@ impl Receiver {
     /// Handles what is due besides delayed ACKs; `None`: nothing, or a delayed ACK comes first.
     #[cold]
     pub(super) fn handle_rare(&mut self, now_ns: u64) -> Option<Option<Ack>> {
+        if self.batch.is_some() {
+            return self.handle_batch(now_ns);
+        }
         let (jiffies, most) = (self.clock.jiffies(), self.clock.jiffies_of_us(PROBES_US));
         let delayed_at_ns = self.delayed_ack_at_ns;
         let Some(reader) = self.reader().filter(|of| of.compressed_at_ns > now_ns) else {
