@@ -114,8 +114,7 @@ In ha2008/fig05 at 8 ms microseconds decide who loses: the simulator's ratio is 
 Both sides begin alike. Then one of these parts them:
 
 * **Random numbers.** On a running kernel; Linux in virtual time draws those of the simulator.
-* **Two packets in one nanosecond.** The simulator handles the flow with the lower number first;
-  Linux does not look at numbers.
+* **Two packets in one nanosecond**, of two flows: here the lower number comes first.
 * **Thresholds of a microsecond.** A host with TSO holds a small burst back if the next ACK is due
   within 1 ms. The traces' clock counts 0.256 µs: ACKs exactly 1 ms apart may decide otherwise.
 * **A small send buffer.** The ends of Linux's packets then depend on how the application writes.

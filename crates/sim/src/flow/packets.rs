@@ -224,7 +224,7 @@ impl Flow<'_> {
             // More than a segment TCP acknowledges itself, before the application of a session closes: the
             // FIN is the second packet, which ends the connection.
             let data = self.segments.saturating_sub(from);
-            let two = ack.ack == fin_end && (data > 1 || (data == 1 && full));
+            let two = ack.ack == fin_end && fin_end > 0 && (data > 1 || (data == 1 && full));
             if two && self.session.is_some() && self.path.acks.is_some() {
                 self.answer(at_ns, Ack::new(fin_end - 1, ack.echo_ns), &mut leaves);
             }

@@ -151,7 +151,7 @@ impl Limits {
 
     /// The application closes when it has written all. A flow without end never does.
     pub(super) fn close_when_written(&mut self) {
-        self.fin_end = self.total.saturating_add(1);
+        self.fin_end = self.total.checked_add(1).unwrap_or(0);
     }
 
     /// `tcp_send_fin`: the application has written all, and closes. What has not left takes the FIN along;
@@ -461,6 +461,14 @@ mod tests {
             assert_eq!(limits.reports_at(), 20 + u64::from(is_alone));
             assert_eq!(limits.available(&board), available);
         }
+        let flow = FlowLimits {
+            segments: u64::MAX,
+            receive_window: u64::MAX,
+            send_buffer: u64::MAX,
+        };
+        let mut endless = Limits::new(flow, u64::MAX, true, false);
+        endless.close_when_written();
+        assert!(!endless.are_closed());
     }
 
     /// 8 packets leave until the first ACK has come, and then nothing limits.
