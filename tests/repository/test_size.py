@@ -45,7 +45,7 @@ CEILINGS = {
     "py-tables": 341,
     "quic": 997,
     "resolve": 3121,
-    "sim": 15569,
+    "sim": 15571,
     "wasm": 588,
 }
 
