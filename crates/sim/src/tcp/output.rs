@@ -568,7 +568,7 @@ impl Sender {
 
     #[cold]
     fn is_held_by_softirq(&mut self, segments: u32, factor: u32) -> bool {
-        // Measured: without TSO none waits (`what PIE draws` of `test_vlinux_found.py`).
+        // Without TSO none waits: seen on Linux (`what PIE draws` of `test_vlinux_found.py`), not explained.
         let has_tso = !matches!(self.bursts, Bursts::Window | Bursts::Written);
         let waits = self.era == Era::Linux6
             && has_tso

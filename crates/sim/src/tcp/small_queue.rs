@@ -35,8 +35,8 @@ fn limit_bytes(host: &Host, segments: u32, factor: u32) -> u64 {
     limit << factor
 }
 
-/// What a connection has let go in one softirq: packets of one segment each, since the interface has no
-/// TSO. Only asked where it has sent at this instant.
+/// What a connection has let go in one softirq: packets of one segment each, into which the interface cuts
+/// them. Only asked where it has sent at this instant.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InSoftirq {
     at_ns: u64,
