@@ -94,6 +94,9 @@ fn a_file_touches_its_own_state_and_nothing_else() {
             println!("skipped, for want of clang: {what}");
             continue;
         }
+        // gcc computes this one before it runs, and sees that it has no result.
+        let folds = !has_clang && what.contains("/ zero");
+        let words = if folds { "stops itself" } else { words };
         let (survived, said) = said(&file("", what), &[]);
         assert!(!survived, "{what}: survived");
         assert!(

@@ -4,14 +4,16 @@
 //! The directory is there while something is deployed. Where somebody mounted the file system for all
 //! users, they can still write beside it: nothing there is read.
 
-use std::ffi::CString;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{symlink, DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use rustix::fs::{access, flock, fstatfs, Access, FlockOperation, FsWord};
+use rustix::io::Errno;
+use rustix::mount::{mount, mount_change, MountFlags, MountPropagationFlags};
 
 use super::namespaces::NetworkNamespace;
 use super::KernelError;
@@ -238,7 +240,7 @@ fn mount_if_missing(stay: Stay) -> Result<bool, KernelError> {
     if stay == Stay::ThisThread {
         own_mounts().map_err(|error| KernelError::system("make a mount namespace", error))?;
     }
-    mount("bpf", ROOT, "bpf", MOUNT_FLAGS, "mode=0700").map_err(|error| {
+    mount("bpf", ROOT, "bpf", MOUNT_FLAGS, c"mode=0700").map_err(|error| {
         let what = format!("mount the BPF file system (mount -t bpf -o mode=0700 bpf {ROOT})");
         KernelError::system(what, error)
     })?;
@@ -268,11 +270,8 @@ fn check_root() -> Result<(), KernelError> {
 
 /// Checks that something could be made in a directory.
 fn check_writable(directory: &str) -> Result<(), KernelError> {
-    let path = CString::new(directory).expect("no zero byte");
-    // SAFETY: the path is a C string.
-    let access = sys::check(unsafe { libc::access(path.as_ptr(), libc::W_OK) });
     let refused = |error| KernelError::system(format!("write in {directory}"), error);
-    access.map(drop).map_err(refused)
+    access(directory, Access::WRITE_OK).map_err(refused)
 }
 
 /// What is at [`DIRECTORY`].
@@ -354,11 +353,10 @@ fn wait_for(directory: &File, started: Instant, caller: &dyn Caller) -> Result<(
 
 /// Takes the lock if nobody has it; was it free?
 fn try_lock(directory: &File) -> io::Result<bool> {
-    // SAFETY: no memory is involved.
-    match sys::check(unsafe { libc::flock(directory.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) }) {
-        Ok(_) => Ok(true),
-        Err(error) if sys::is_not_yet(&error) => Ok(false),
-        Err(error) => Err(error),
+    match flock(directory, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -386,12 +384,7 @@ fn holder(directory: &File) -> String {
 }
 
 fn is_mounted(root: &File) -> bool {
-    // SAFETY: statfs is a plain structure of numbers, which fstatfs fills.
-    unsafe {
-        let mut status: libc::statfs = std::mem::zeroed();
-        libc::fstatfs(root.as_raw_fd(), &raw mut status) == 0
-            && status.f_type == libc::BPF_FS_MAGIC as libc::__fsword_t
-    }
+    fstatfs(root).is_ok_and(|status| status.f_type == libc::BPF_FS_MAGIC as FsWord)
 }
 
 /// Is this known to be another mount namespace than that of process 1 or of a process above
@@ -422,31 +415,11 @@ fn parent(pid: u32) -> Option<u32> {
 /// Gives the calling thread mounts of its own, which end with it.
 fn own_mounts() -> io::Result<()> {
     sys::unshare(libc::CLONE_NEWNS)?;
-    mount("none", "/", "none", libc::MS_REC | libc::MS_PRIVATE, "")
+    let private = MountPropagationFlags::REC | MountPropagationFlags::PRIVATE;
+    Ok(mount_change("/", private)?)
 }
 
-const MOUNT_FLAGS: libc::c_ulong =
-    libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RELATIME;
-
-fn mount(
-    source: &str,
-    target: &str,
-    kind: &str,
-    flags: libc::c_ulong,
-    options: &str,
-) -> io::Result<()> {
-    let texts = [source, target, kind, options];
-    let [source, target, kind, options] =
-        texts.map(|text| CString::new(text).expect("no zero byte"));
-    // SAFETY: four C strings that live through the call.
-    let mounted = sys::check(unsafe {
-        libc::mount(
-            source.as_ptr(),
-            target.as_ptr(),
-            kind.as_ptr(),
-            flags,
-            options.as_ptr().cast(),
-        )
-    });
-    mounted.map(drop)
-}
+const MOUNT_FLAGS: MountFlags = MountFlags::NOSUID
+    .union(MountFlags::NODEV)
+    .union(MountFlags::NOEXEC)
+    .union(MountFlags::RELATIME);

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 
 use ackclock_host::LABEL_LINE;
 use ackclock_host::{Configured, KernelProgram, Source};
+use rustix::time::{clock_getres, ClockId};
 
 use super::{tables, KernelError};
 
@@ -95,12 +96,7 @@ fn is_code(source: &Source) -> bool {
 
 /// Ticks of this kernel per second.
 fn hz() -> u32 {
-    let mut tick = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: the call fills `tick`.
-    unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut tick) };
+    let tick = clock_getres(ClockId::MonotonicCoarse);
     let ns = u32::try_from(tick.tv_nsec).unwrap_or(0).max(1);
     // A tick is a whole number of nanoseconds; HZ is a whole number, too.
     (1_000_000_000 + ns / 2) / ns

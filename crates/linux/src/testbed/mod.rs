@@ -23,12 +23,13 @@ pub use error::TestbedError;
 pub use shell::{Conversed, Host, Shell, ShellRun};
 
 use crate::emulator::FIRST_PORT;
+use crate::sys;
 use ackclock_host::Snapshot;
 use ackclock_net::buffer::Buffer;
 use ackclock_net::link::Bottleneck;
 use ackclock_sim::record::RunResult;
 use ackclock_sim::scenario::able::Host as On;
-use ackclock_sim::scenario::{self, Scenario, KERNEL};
+use ackclock_sim::scenario::{self, Flow, Scenario, KERNEL};
 use ackclock_sim::topology::Topology;
 use ackclock_sim::{Control, ScenarioError};
 use acks::Stream;
@@ -40,8 +41,8 @@ use namespace::{Config, TunNamespace};
 use realtime::Loop;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
-use std::{io, thread};
 
 /// Maximum flows. Each flow needs two sockets and a port.
 const MOST_FLOWS: usize = 1_000;
@@ -187,15 +188,8 @@ fn sender_socket(
     congestion_control: &str,
 ) -> Result<std::os::fd::OwnedFd, TestbedError> {
     let rate_bps = topology.slowest_bps(flow);
-    let socket = Endpoint::sender(scenario, flow, rate_bps, congestion_control);
-    socket.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
-            let name = congestion_control;
-            let problem = format!("the kernel refuses congestion control `{name}`: {error}");
-            TestbedError::algorithm(flow, &scenario.flows[flow].algorithm, &problem)
-        }
-        _ => TestbedError::host("open a socket")(error),
-    })
+    Endpoint::sender(scenario, flow, rate_bps, congestion_control)
+        .map_err(TestbedError::host("open a socket"))
 }
 
 /// Refuses a scenario that a real kernel cannot run. Returns the code of the algorithms that the
@@ -208,7 +202,8 @@ pub fn check(
     snapshot: &Snapshot,
 ) -> Result<scenario::Algorithms, ScenarioError> {
     let mut simulated = scenario.clone();
-    for flow in &mut simulated.flows {
+    let of_sessions = simulated.sessions.iter_mut().map(|each| &mut each.flow);
+    for flow in simulated.flows.iter_mut().chain(of_sessions) {
         if flow.algorithm.starts_with(KERNEL) {
             flow.algorithm = "reno".into();
         }
@@ -243,6 +238,17 @@ pub fn check(
     if scenario.flows.len() > MOST_FLOWS {
         let fix = format!("run at most {MOST_FLOWS} flows on the kernel");
         return refuse("flows.len()", scenario.flows.len().to_string(), &fix);
+    }
+    for (index, Flow { algorithm, .. }) in scenario.flows.iter().enumerate() {
+        let chosen = |name| sys::set_congestion_control(&sys::tcp_socket()?, name);
+        if let Some(Err(error)) = algorithm.strip_prefix(KERNEL).map(chosen) {
+            let field = format!("flows[{index}].algorithm");
+            let fix = format!(
+                "the kernel refuses it: {error}; \
+                 sysctl net.ipv4.tcp_available_congestion_control names what it has"
+            );
+            return refuse(&field, algorithm.clone(), &fix);
+        }
     }
     const { assert!(FIRST_PORT as usize + MOST_FLOWS < 30_000) }; // below the ephemeral ports
     Ok(code)

@@ -11,11 +11,12 @@ mod script;
 
 mod peer;
 mod random;
+mod system;
 mod wire;
 
 use super::namespace::{Config, TunNamespace};
 use super::TestbedError;
-use crate::sys::{self, Tick, NS_PER_S};
+use crate::sys::{self, NS_PER_S};
 use peer::Peer;
 use script::{Script, Seen};
 use std::io::Write as _;
@@ -25,6 +26,7 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::{fs, io, thread};
+use system::Tick;
 use wire::Packet;
 
 const KERNEL: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
@@ -78,7 +80,7 @@ fn compare(scripts: Vec<Script>) {
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     // Straight to stderr: the test harness would keep eprintln! to itself.
-    let tick = match sys::last_tick() {
+    let tick = match system::last_tick() {
         Ok(tick) => tick,
         Err(error) => {
             let _ = writeln!(
@@ -192,7 +194,7 @@ fn run<'a>(
         // Autotuning would lift the clamp of the receive window.
         fs::write("/proc/sys/net/ipv4/tcp_moderate_rcvbuf", "0").map_err(failed)?;
         let _ = sys::become_realtime(50);
-        let cpu = sys::stay_on_this_cpu().map_err(failed)?;
+        let cpu = system::stay_on_this_cpu().map_err(failed)?;
         let step_ns = tick.at_ns - tick.number % (STAGGER_NS / tick.length_ns) * tick.length_ns;
         let in_ns = sys::now_ns() + FIRST_ZERO_NS - step_ns;
         let first_ns = step_ns + in_ns.next_multiple_of(STAGGER_NS) + AFTER_TICK_NS;
@@ -212,7 +214,7 @@ fn while_awake<T>(work: impl FnOnce() -> T) -> T {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
-            while sys::become_idle().is_ok() && !over.load(Relaxed) {
+            while system::become_idle().is_ok() && !over.load(Relaxed) {
                 (0..100_000).for_each(|_| std::hint::spin_loop());
             }
         });
@@ -224,7 +226,7 @@ fn while_awake<T>(work: impl FnOnce() -> T) -> T {
 
 /// The loop: writes what is due, and reads what the kernel answers.
 fn carry(tun: &OwnedFd, peers: &mut [Peer], mut softirqs: Softirqs) -> io::Result<()> {
-    let mut bytes = vec![0; sys::VNET_HEADER_BYTES + (1 << 16)];
+    let mut bytes = vec![0; system::VNET_HEADER_BYTES + (1 << 16)];
     loop {
         let now_ns = sys::now_ns();
         let next_ns = peers.iter().filter_map(Peer::due_ns).min();
@@ -256,7 +258,7 @@ fn read_all(tun: &OwnedFd, peers: &mut [Peer], bytes: &mut [u8], late_ns: u64) -
         match sys::read(tun, bytes) {
             Ok(len) => {
                 let now_ns = sys::now_ns();
-                if let Some(packet) = Packet::parse(&bytes[sys::VNET_HEADER_BYTES..len]) {
+                if let Some(packet) = Packet::parse(&bytes[system::VNET_HEADER_BYTES..len]) {
                     let index = packet.peer_port.wrapping_sub(FIRST_PORT);
                     if let Some(peer) = peers.get_mut(usize::from(index)) {
                         peer.note_late(now_ns, late_ns);

@@ -2,6 +2,7 @@
 //! what the kernel answers.
 
 use super::script::{Echo, Field, Input, Output, Range, Role, Script, Seen};
+use super::system;
 use super::wire::{Header, Packet, ACK, CWR, ECE, FIN, PSH, RST, SYN};
 use super::{Run, FIRST_PORT, KERNEL, PEER, STAGGER_NS};
 use crate::sys;
@@ -213,7 +214,7 @@ impl<'a> Peer<'a> {
 
     /// The application reads if the kernel wakes it.
     fn application_reads(&mut self) -> io::Result<()> {
-        if !sys::is_readable(&self.socket) {
+        if !system::is_readable(&self.socket) {
             return Ok(());
         }
         sys::discard(&self.socket)?;
@@ -351,7 +352,7 @@ impl<'a> Peer<'a> {
         sacks: &[[u32; 2]],
         data: usize,
     ) -> io::Result<()> {
-        let mut bytes = vec![0; sys::VNET_HEADER_BYTES];
+        let mut bytes = vec![0; system::VNET_HEADER_BYTES];
         bytes.extend(header.packet(sacks, data));
         sys::write(tun, &bytes).map(drop)
     }
