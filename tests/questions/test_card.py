@@ -44,7 +44,7 @@ def test_a_link_that_is_held_out_is_near_and_the_same_for_all():
 
 def test_a_gap_needs_both_intervals():
     """By hand: half widths of 3 and 4 give 5, so a gap of 10 is from 5 to 15."""
-    number = card.Number("x", "utilisation", more=True, margin=4.9)
+    number = card.Number("x", "utilisation", margin=4.9)
     gap = Gap("R3", number, "reno", Estimate(2, -1, 5, 3), Estimate(-8, -12, -4, 3))
     assert gap.ends == (5, 15)
     assert gap.counts

@@ -1,7 +1,7 @@
 """A scorecard: questions about an algorithm, and the answers beside those of others."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import polars as pl
@@ -22,6 +22,8 @@ Mark = Literal["better", "worse", "mixed", "same", "unclear"]
 ALONE = "alone"
 #: The column that `with_harm` fills in.
 HARM = "harm_percent"
+#: Columns of which more is better.
+_MORE = {"backoff", "jain", "mine_mbps", "others_mbps", "slowest_over_fastest", "utilisation"}
 _UNITS = {"percent": "%", "ms": "ms", "s": "s", "mbps": "Mb/s"}
 _UNITS |= dict.fromkeys(("backoff", "median", "p99"), "×")
 
@@ -32,8 +34,6 @@ class Number:
 
     name: str
     column: str
-    #: Whether more of it is better.
-    more: bool = False
     #: A difference below this is none.
     margin: float = 0.0
     #: Which points.
@@ -47,6 +47,15 @@ class Number:
         if self.column not in Numbers._fields:
             raise KeyError(f"{self.name}: no column {self.column}")
 
+    def unsafe_from(self, bound: float, because: str) -> "Number":
+        """The same, with where it is unsafe, and why."""
+        return replace(self, unsafe=bound, because=because)
+
+    @property
+    def more(self) -> bool:
+        """Whether more of it is better."""
+        return self.column in _MORE
+
     @property
     def unit(self) -> str:
         """Of its column, whose name ends with it; a slowdown's ends with which one it is."""
@@ -58,9 +67,14 @@ class Number:
         return self.column == HARM
 
 
+def measured(name: str, column: str, margin: float, **at: Any) -> Number:
+    """A number at these points."""
+    return Number(name, column, margin, at)
+
+
 def used(name: str, **at: Any) -> Number:
     """The utilisation at a point."""
-    return Number(name, "utilisation", more=True, margin=0.02, at=at)
+    return measured(name, "utilisation", 0.02, **at)
 
 
 @dataclass(frozen=True, eq=False)

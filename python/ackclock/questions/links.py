@@ -1,6 +1,6 @@
 """What an algorithm must get past before it is asked more: one hard path, and four easy links."""
 
-from ackclock.questions.card import Number, Question, used
+from ackclock.questions.card import Question, measured, used
 from ackclock.questions.scenarios import dumbbell
 from ackclock.scenario.keys import Frames
 from ackclock.scenario.scenario import Flow, Scenario
@@ -45,39 +45,15 @@ LINKS = Question(
     {"link": ("12 Mb/s, 40 ms", "12 Mb/s, 160 ms", "1 % lost", "beside CUBIC")},
     (
         *(
-            Number(
-                f"utilisation, {name}",
-                "utilisation",
-                more=True,
-                margin=0.02,
-                at={"link": name},
-                unsafe=0.1,
-                because=_CARRIES,
-            )
+            used(f"utilisation, {name}", link=name).unsafe_from(0.1, _CARRIES)
             for name in ("12 Mb/s, 40 ms", "12 Mb/s, 160 ms")
         ),
         used("utilisation, 1 % lost", link="1 % lost"),
-        Number(
-            "queue delay, 12 Mb/s, 40 ms, p95",
-            "delay_p95_ms",
-            margin=5,
-            at={"link": "12 Mb/s, 40 ms"},
-        ),
-        Number(
-            "packets lost, 12 Mb/s, 40 ms",
-            "loss_percent",
-            margin=0.5,
-            at={"link": "12 Mb/s, 40 ms"},
-            unsafe=50.0,
-            because=_LOSES,
-        ),
-        Number(
-            "throughput of a CUBIC flow beside it",
-            "others_mbps",
-            more=True,
-            margin=1,
-            at={"link": "beside CUBIC"},
-        ),
+        measured("queue delay, 12 Mb/s, 40 ms, p95", "delay_p95_ms", 5, link="12 Mb/s, 40 ms"),
+        measured(
+            "packets lost, 12 Mb/s, 40 ms", "loss_percent", 0.5, link="12 Mb/s, 40 ms"
+        ).unsafe_from(50.0, _LOSES),
+        measured("throughput of a CUBIC flow beside it", "others_mbps", 1, link="beside CUBIC"),
     ),
     seeds=1,
 )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ackclock.questions import scenarios
-from ackclock.questions.card import Number, Question, used
+from ackclock.questions.card import Question, measured, used
 
 ROWS: Sequence[Question] = (
     Question(
@@ -42,20 +42,10 @@ ROWS: Sequence[Question] = (
         },
         (
             used("utilisation, CoDel", queue="codel", ecn="off"),
-            Number(
-                "queue delay, CoDel, p95",
-                "delay_p95_ms",
-                margin=2,
-                at={"queue": "codel", "ecn": "off"},
-            ),
-            Number(
-                "queue delay, CoDel with ECN, p95",
-                "delay_p95_ms",
-                margin=2,
-                at={"queue": "codel", "ecn": "ECT(0)"},
-                unsafe=100.0,
-                because="does not answer marks",
-            ),
+            measured("queue delay, CoDel, p95", "delay_p95_ms", 2, queue="codel", ecn="off"),
+            measured(
+                "queue delay, CoDel with ECN, p95", "delay_p95_ms", 2, queue="codel", ecn="ECT(0)"
+            ).unsafe_from(100.0, "does not answer marks"),
         ),
         quick={"queue": ("codel",), "ecn": ("off", "ECT(0)")},
         seeds=5,
@@ -67,14 +57,9 @@ ROWS: Sequence[Question] = (
         scenarios.marking,
         {"queue": ("codel", "pie")},
         (
-            Number(
-                "harm to a CUBIC flow with ECN, CoDel",
-                "harm_percent",
-                margin=5,
-                at={"queue": "codel"},
-                unsafe=90,
-                because="a CUBIC flow beside it has less than a fifth of its share",
-            ),
+            measured(
+                "harm to a CUBIC flow with ECN, CoDel", "harm_percent", 5, queue="codel"
+            ).unsafe_from(90, "a CUBIC flow beside it has less than a fifth of its share"),
         ),
         quick={"queue": ("codel",)},
         seeds=5,
@@ -86,22 +71,12 @@ ROWS: Sequence[Question] = (
         scenarios.low_latency,
         {"other": ("cubic", "prague")},
         (
-            Number(
-                "harm to a CUBIC flow with ECN, DualPI2",
-                "harm_percent",
-                margin=5,
-                at={"other": "cubic"},
-                unsafe=90,
-                because="a CUBIC flow beside it has less than a fifth of its share",
-            ),
-            Number(
-                "harm to a Prague flow, DualPI2",
-                "harm_percent",
-                margin=5,
-                at={"other": "prague"},
-                unsafe=90,
-                because="a Prague flow beside it has less than a fifth of its share",
-            ),
+            measured(
+                "harm to a CUBIC flow with ECN, DualPI2", "harm_percent", 5, other="cubic"
+            ).unsafe_from(90, "a CUBIC flow beside it has less than a fifth of its share"),
+            measured(
+                "harm to a Prague flow, DualPI2", "harm_percent", 5, other="prague"
+            ).unsafe_from(90, "a Prague flow beside it has less than a fifth of its share"),
         ),
         seeds=5,
     ),
@@ -113,11 +88,12 @@ ROWS: Sequence[Question] = (
         {"percent": (0.1, 1, 10), "late_packets": (3, 30, 300)},
         (
             used("utilisation, 1 % late by 30 packets", percent=1, late_packets=30),
-            Number(
+            measured(
                 "retransmitted, 1 % late by 30 packets",
                 "retransmitted_percent",
-                margin=0.2,
-                at={"percent": 1, "late_packets": 30},
+                0.2,
+                percent=1,
+                late_packets=30,
             ),
         ),
         quick={"percent": (1,), "late_packets": (30,)},
@@ -144,7 +120,7 @@ ROWS: Sequence[Question] = (
         {"rate": ("64kbit", "250kbit")},
         (
             used("utilisation at 64 kb/s", rate="64kbit"),
-            Number("timeouts at 64 kb/s", "timeouts", margin=2, at={"rate": "64kbit"}),
+            measured("timeouts at 64 kb/s", "timeouts", 2, rate="64kbit"),
         ),
     ),
     Question(
@@ -154,12 +130,7 @@ ROWS: Sequence[Question] = (
         scenarios.long,
         {"rate": ("40mbit", "250mbit"), "buffer": ("0.25bdp", "1bdp")},
         (
-            Number(
-                "time to fill 250 Mb/s at 600 ms",
-                "full_s",
-                margin=1,
-                at={"rate": "250mbit", "buffer": "1bdp"},
-            ),
+            measured("time to fill 250 Mb/s at 600 ms", "full_s", 1, rate="250mbit", buffer="1bdp"),
             used("utilisation with 1 BDP", rate="250mbit", buffer="1bdp"),
             used("utilisation with 0.25 BDP", rate="250mbit", buffer="0.25bdp"),
         ),
@@ -173,20 +144,8 @@ ROWS: Sequence[Question] = (
         scenarios.liars,
         {"hides": ("losses", "marks")},
         (
-            Number(
-                "honest flow, the other hides losses",
-                "others_mbps",
-                more=True,
-                margin=1,
-                at={"hides": "losses"},
-            ),
-            Number(
-                "honest flow, the other hides marks",
-                "others_mbps",
-                more=True,
-                margin=1,
-                at={"hides": "marks"},
-            ),
+            measured("honest flow, the other hides losses", "others_mbps", 1, hides="losses"),
+            measured("honest flow, the other hides marks", "others_mbps", 1, hides="marks"),
         ),
         seeds=5,
     ),
@@ -198,12 +157,7 @@ ROWS: Sequence[Question] = (
         {"change": ("rate × 10", "rate ÷ 10", "RTT × 4", "RTT ÷ 4", "black-out of 2 s")},
         (
             used("utilisation, rate × 10", change="rate × 10"),
-            Number(
-                "packets lost, rate ÷ 10",
-                "loss_percent",
-                margin=0.2,
-                at={"change": "rate ÷ 10"},
-            ),
+            measured("packets lost, rate ÷ 10", "loss_percent", 0.2, change="rate ÷ 10"),
             used("utilisation, black-out of 2 s", change="black-out of 2 s"),
         ),
         quick={"change": ("rate × 10", "rate ÷ 10", "black-out of 2 s")},
@@ -216,12 +170,7 @@ ROWS: Sequence[Question] = (
         scenarios.load,
         {"load": ("comes", "goes")},
         (
-            Number(
-                "UDP lost as it comes with 75 %",
-                "others_loss_percent",
-                margin=0.2,
-                at={"load": "comes"},
-            ),
+            measured("UDP lost as it comes with 75 %", "others_loss_percent", 0.2, load="comes"),
             used("utilisation after 75 % UDP goes", load="goes"),
         ),
         seeds=5,
@@ -233,27 +182,12 @@ ROWS: Sequence[Question] = (
         scenarios.pauses,
         {"beside": ("nobody", "CUBIC")},
         (
-            Number(
-                "time of 3 MB every 2 s, median",
-                "frame_median_ms",
-                margin=50,
-                at={"beside": "nobody"},
+            measured("time of 3 MB every 2 s, median", "frame_median_ms", 50, beside="nobody"),
+            measured("packets lost", "loss_percent", 0.2, beside="nobody").unsafe_from(
+                10.0, "each pause ends in a burst that the buffer cannot hold"
             ),
-            Number(
-                "packets lost",
-                "loss_percent",
-                margin=0.2,
-                at={"beside": "nobody"},
-                unsafe=10.0,
-                because="each pause ends in a burst that the buffer cannot hold",
-            ),
-            Number(
-                "harm to a CUBIC flow",
-                "harm_percent",
-                margin=5,
-                at={"beside": "CUBIC"},
-                unsafe=90,
-                because="a flow that uses a quarter of the link takes nine tenths of it",
+            measured("harm to a CUBIC flow", "harm_percent", 5, beside="CUBIC").unsafe_from(
+                90, "a flow that uses a quarter of the link takes nine tenths of it"
             ),
         ),
         seeds=5,
@@ -265,18 +199,8 @@ ROWS: Sequence[Question] = (
         scenarios.incast,
         {"senders": (8, 32, 128)},
         (
-            Number(
-                "time of 64 kB, 32 senders, p99",
-                "completion_p99_ms",
-                margin=1,
-                at={"senders": 32},
-            ),
-            Number(
-                "slowdown of 64 kB, 128 senders, median",
-                "slowdown_median",
-                margin=1,
-                at={"senders": 128},
-            ),
+            measured("time of 64 kB, 32 senders, p99", "completion_p99_ms", 1, senders=32),
+            measured("slowdown of 64 kB, 128 senders, median", "slowdown_median", 1, senders=128),
         ),
         quick={"senders": (32, 128)},
         seeds=5,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ackclock.questions import scenarios
-from ackclock.questions.card import Number, Question, used
+from ackclock.questions.card import Question, measured, used
 
 BUFFERS = ("0.1bdp", "0.25bdp", "0.5bdp", "1bdp", "2bdp", "4bdp", "8bdp")
 #: The algorithms of the standards track.
@@ -24,40 +24,22 @@ ROWS: Sequence[Question] = (
         scenarios.collapse,
         {"loss": ("0", "0.1", "0.3", "0.5", "0.9", "1")},
         (
-            Number(
-                "retransmissions per RTT, all lost",
-                "late_retransmissions_per_rtt",
-                margin=0.05,
-                at={"loss": "1"},
-                unsafe=1.0,
-                because="goes on sending where nothing arrives",
-            ),
-            Number(
+            measured(
+                "retransmissions per RTT, all lost", "late_retransmissions_per_rtt", 0.05, loss="1"
+            ).unsafe_from(1.0, "goes on sending where nothing arrives"),
+            measured(
                 "retransmissions per RTT, 90 % lost",
                 "late_retransmissions_per_rtt",
-                margin=1.0,
-                at={"loss": "0.9"},
-                unsafe=10.0,
-                because="goes on sending where a tenth arrives",
+                1.0,
+                loss="0.9",
+            ).unsafe_from(10.0, "goes on sending where a tenth arrives"),
+            measured("packets per RTT, 30 % lost", "sent_per_rtt", 1.0, loss="0.3").unsafe_from(
+                10.0, "goes on sending where a third is lost"
             ),
-            Number(
-                "packets per RTT, 30 % lost",
-                "sent_per_rtt",
-                margin=1.0,
-                at={"loss": "0.3"},
-                unsafe=10.0,
-                because="goes on sending where a third is lost",
-            ),
-            Number("packets per RTT, 10 % lost", "sent_per_rtt", margin=1.0, at={"loss": "0.1"}),
-            Number(
-                "each wait to retransmit / the one before, all lost",
-                "backoff",
-                more=True,
-                margin=0.2,
-                at={"loss": "1"},
-                unsafe=1.5,
-                because="does not wait longer each time where nothing arrives",
-            ),
+            measured("packets per RTT, 10 % lost", "sent_per_rtt", 1.0, loss="0.1"),
+            measured(
+                "each wait to retransmit / the one before, all lost", "backoff", 0.2, loss="1"
+            ).unsafe_from(1.5, "does not wait longer each time where nothing arrives"),
         ),
         quick={"loss": ("0.1", "0.3", "0.9", "1")},
     ),
@@ -68,20 +50,9 @@ ROWS: Sequence[Question] = (
         scenarios.many,
         {},
         (
-            Number(
-                "utilisation",
-                "utilisation",
-                more=True,
-                margin=0.02,
-                unsafe=0.5,
-                because="the link carries less than half",
-            ),
-            Number(
-                "packets lost",
-                "loss_percent",
-                margin=1.0,
-                unsafe=50.0,
-                because="more than half of what it sends is lost",
+            used("utilisation").unsafe_from(0.5, "the link carries less than half"),
+            measured("packets lost", "loss_percent", 1.0).unsafe_from(
+                50.0, "more than half of what it sends is lost"
             ),
         ),
         seeds=5,
@@ -94,17 +65,9 @@ ROWS: Sequence[Question] = (
         {"buffer": BUFFERS},
         (
             used("utilisation with 0.1 BDP", buffer="0.1bdp"),
-            Number(
-                "utilisation with 1 BDP",
-                "utilisation",
-                more=True,
-                margin=0.02,
-                at={"buffer": "1bdp"},
-                unsafe=0.1,
-                because="hardly uses the link",
-            ),
-            Number("queue delay with 1 BDP, p95", "delay_p95_ms", margin=5, at={"buffer": "1bdp"}),
-            Number("queue delay with 4 BDP, p95", "delay_p95_ms", margin=5, at={"buffer": "4bdp"}),
+            used("utilisation with 1 BDP", buffer="1bdp").unsafe_from(0.1, "hardly uses the link"),
+            measured("queue delay with 1 BDP, p95", "delay_p95_ms", 5, buffer="1bdp"),
+            measured("queue delay with 4 BDP, p95", "delay_p95_ms", 5, buffer="4bdp"),
         ),
         quick={"buffer": ("0.1bdp", "1bdp", "4bdp")},
     ),
@@ -118,19 +81,15 @@ ROWS: Sequence[Question] = (
             "buffer": ("0.1bdp", "0.25bdp", "0.5bdp", "1bdp", "1.5bdp", "2bdp"),
         },
         (
-            Number(
+            measured(
                 "packets lost, 4 flows with 0.25 BDP",
                 "loss_percent",
-                margin=0.5,
-                at={"flows": 4, "buffer": "0.25bdp"},
-                unsafe=5.0,
-                because="sustained loss where few flows share a small buffer",
-            ),
-            Number(
-                "packets lost, 16 flows with 1 BDP",
-                "loss_percent",
-                margin=0.5,
-                at={"flows": 16, "buffer": "1bdp"},
+                0.5,
+                flows=4,
+                buffer="0.25bdp",
+            ).unsafe_from(5.0, "sustained loss where few flows share a small buffer"),
+            measured(
+                "packets lost, 16 flows with 1 BDP", "loss_percent", 0.5, flows=16, buffer="1bdp"
             ),
         ),
         quick={"flows": (4, 16), "buffer": ("0.25bdp", "1bdp")},
@@ -143,13 +102,8 @@ ROWS: Sequence[Question] = (
         scenarios.joining,
         {"flows": (2, 4, 16)},
         (
-            Number(
-                "time until a newcomer has its share, 2 flows",
-                "convergence_s",
-                margin=1,
-                at={"flows": 2},
-            ),
-            Number("Jain's index, 4 flows", "jain", more=True, margin=0.02, at={"flows": 4}),
+            measured("time until a newcomer has its share, 2 flows", "convergence_s", 1, flows=2),
+            measured("Jain's index, 4 flows", "jain", 0.02, flows=4),
         ),
         quick={"flows": (2, 4)},
     ),
@@ -160,19 +114,17 @@ ROWS: Sequence[Question] = (
         scenarios.rtts,
         {"rtt_ms": (20, 40, 80, 160, 320)},
         (
-            Number(
+            measured(
                 "slower / faster flow, RTTs of 20 and 80 ms",
                 "slowest_over_fastest",
-                more=True,
-                margin=0.05,
-                at={"rtt_ms": 80},
+                0.05,
+                rtt_ms=80,
             ),
-            Number(
+            measured(
                 "slower / faster flow, RTTs of 20 and 320 ms",
                 "slowest_over_fastest",
-                more=True,
-                margin=0.05,
-                at={"rtt_ms": 320},
+                0.05,
+                rtt_ms=320,
             ),
         ),
         quick={"rtt_ms": (80, 320)},
@@ -184,8 +136,8 @@ ROWS: Sequence[Question] = (
         scenarios.joining_far,
         {},
         (
-            Number("time until a newcomer has its share, 200 Mb/s", "convergence_s", margin=5),
-            Number("Jain's index", "jain", more=True, margin=0.02),
+            measured("time until a newcomer has its share, 200 Mb/s", "convergence_s", 5),
+            measured("Jain's index", "jain", 0.02),
         ),
         seeds=5,
     ),
@@ -196,25 +148,21 @@ ROWS: Sequence[Question] = (
         scenarios.short,
         {"size": ("10kB", "100kB", "1MB"), "load_percent": (10, 30, 60)},
         (
-            Number(
+            measured(
                 "slowdown of 100 kB, 30 % load, median",
                 "slowdown_median",
-                margin=0.2,
-                at={"size": "100kB", "load_percent": 30},
+                0.2,
+                size="100kB",
+                load_percent=30,
             ),
-            Number(
+            measured(
                 "slowdown of 100 kB, 30 % load, p99",
                 "slowdown_p99",
-                margin=1,
-                at={"size": "100kB", "load_percent": 30},
+                1,
+                size="100kB",
+                load_percent=30,
             ),
-            Number(
-                "throughput of the long flow",
-                "mine_mbps",
-                more=True,
-                margin=1,
-                at={"size": "100kB", "load_percent": 30},
-            ),
+            measured("throughput of the long flow", "mine_mbps", 1, size="100kB", load_percent=30),
         ),
         quick={"size": ("100kB",), "load_percent": (30,)},
         seeds=5,
@@ -227,41 +175,27 @@ ROWS: Sequence[Question] = (
         {"other": ("cubic", "reno", "bbr"), "mix": ("1:1",), **GRID},
         (
             *(
-                Number(
-                    f"harm to a {name} flow",
-                    "harm_percent",
-                    margin=5,
-                    at={"other": other, **BASE},
-                    unsafe=95,
-                    because=f"a {name} flow beside it has less than a tenth of its share",
-                )
+                measured(
+                    f"harm to a {name} flow", "harm_percent", 5, other=other, **BASE
+                ).unsafe_from(95, f"a {name} flow beside it has less than a tenth of its share")
                 for other, name in (("cubic", "CUBIC"), ("reno", "Reno"), ("bbr", "BBR"))
             ),
-            Number(
+            measured(
                 "harm to a Reno flow, RTT 200 ms",
                 "harm_percent",
-                margin=5,
-                at={"other": "reno", **BASE, "rtt_ms": 200},
-                unsafe=95,
-                because="a Reno flow beside it has less than a tenth of its share",
-            ),
-            Number(
-                "mean harm to CUBIC and Reno, all cells",
-                "harm_percent",
-                margin=5,
-                at={"other": STANDARD},
-            ),
-            Number(
+                5,
+                other="reno",
+                **BASE | {"rtt_ms": 200},
+            ).unsafe_from(95, "a Reno flow beside it has less than a tenth of its share"),
+            measured("mean harm to CUBIC and Reno, all cells", "harm_percent", 5, other=STANDARD),
+            measured(
                 "mean time below a tenth of a share, all cells",
                 "others_starved_percent",
-                margin=2,
-                at={"other": STANDARD},
+                2,
+                other=STANDARD,
             ),
-            Number(
-                "queue delay with a CUBIC flow, p95",
-                "delay_p95_ms",
-                margin=5,
-                at={"other": "cubic", **BASE},
+            measured(
+                "queue delay with a CUBIC flow, p95", "delay_p95_ms", 5, other="cubic", **BASE
             ),
         ),
         quick={**{key: (value,) for key, value in BASE.items()}, "rtt_ms": (50, 200)},
@@ -275,39 +209,43 @@ ROWS: Sequence[Question] = (
         scenarios.mixed,
         {"other": ("cubic", "reno", "bbr"), "mix": ("1:1", "1:4", "4:1"), **GRID},
         (
-            Number(
+            measured(
                 "harm to 4 CUBIC flows, 0.5 BDP",
                 "harm_percent",
-                margin=5,
-                at={"other": "cubic", "mix": "1:4", **BASE, "buffer": "0.5bdp"},
-                unsafe=90,
-                because="one flow takes more than nine tenths of what four CUBIC flows had",
-            ),
-            Number(
+                5,
+                other="cubic",
+                mix="1:4",
+                **BASE | {"buffer": "0.5bdp"},
+            ).unsafe_from(90, "one flow takes more than nine tenths of what four CUBIC flows had"),
+            measured(
                 "harm of 4 to a CUBIC flow, 2 BDP",
                 "harm_percent",
-                margin=2,
-                at={"other": "cubic", "mix": "4:1", **BASE, "buffer": "2bdp"},
-                unsafe=98,
-                because="a CUBIC flow beside four has less than a tenth of its share",
-            ),
-            Number(
+                2,
+                other="cubic",
+                mix="4:1",
+                **BASE | {"buffer": "2bdp"},
+            ).unsafe_from(98, "a CUBIC flow beside four has less than a tenth of its share"),
+            measured(
                 "loss of a CUBIC flow, 0.5 BDP",
                 "others_loss_percent",
-                margin=0.2,
-                at={"other": "cubic", "mix": "1:1", **BASE, "buffer": "0.5bdp"},
+                0.2,
+                other="cubic",
+                mix="1:1",
+                **BASE | {"buffer": "0.5bdp"},
             ),
-            Number(
+            measured(
                 "mean harm of 1 to 4 CUBIC or Reno, all cells",
                 "harm_percent",
-                margin=5,
-                at={"other": STANDARD, "mix": "1:4"},
+                5,
+                other=STANDARD,
+                mix="1:4",
             ),
-            Number(
+            measured(
                 "mean harm of 4 to 1 CUBIC or Reno, all cells",
                 "harm_percent",
-                margin=2,
-                at={"other": STANDARD, "mix": "4:1"},
+                2,
+                other=STANDARD,
+                mix="4:1",
             ),
         ),
         quick={
@@ -325,24 +263,11 @@ ROWS: Sequence[Question] = (
         scenarios.media,
         {"media": ("sound", "video"), "flows": (1, 2)},
         (
-            Number(
-                "delay of a video frame, median",
-                "frame_median_ms",
-                margin=5,
-                at={"media": "video", "flows": 1},
+            measured(
+                "delay of a video frame, median", "frame_median_ms", 5, media="video", flows=1
             ),
-            Number(
-                "delay of a video frame, p95",
-                "frame_p95_ms",
-                margin=5,
-                at={"media": "video", "flows": 1},
-            ),
-            Number(
-                "delay of sound, p95",
-                "frame_p95_ms",
-                margin=5,
-                at={"media": "sound", "flows": 1},
-            ),
+            measured("delay of a video frame, p95", "frame_p95_ms", 5, media="video", flows=1),
+            measured("delay of sound, p95", "frame_p95_ms", 5, media="sound", flows=1),
         ),
         quick={"flows": (1,)},
         seeds=5,
