@@ -34,7 +34,7 @@ def schema() -> str:
 
 
 def page(module: str) -> Callable[[], str]:
-    return lambda: import_module(f"ackclock.{module}").markdown()
+    return lambda: import_module(module).markdown()
 
 
 #: How people write a number or a quantity, as a type of Python; other kinds are text.
@@ -148,10 +148,6 @@ def docstring(text: str, meanings: list[str]) -> str:
     return textwrap.indent(f'"""{text}\n"""', "    ")
 
 
-def scenario_page() -> str:
-    return import_module("scenario_page").markdown()
-
-
 def with_answers(file: str, *hosts: str) -> Callable[[], str]:
     """A page whose table below MADE says what hosts can."""
 
@@ -176,12 +172,12 @@ FILES = {
     "examples/scenario.schema.json": schema,
     "python/ackclock/_core.pyi": stubs,
     "python/ackclock/scenario/keys.py": keys,
-    "docs/scenario.md": scenario_page,
-    "docs/tables.md": page("results.tables"),
+    "docs/scenario.md": page("scenario_page"),
+    "docs/tables.md": page("ackclock.results.tables"),
     "docs/testbed.md": with_answers("docs/testbed.md", "kernel"),
     "docs/quic.md": with_answers("docs/quic.md", "quinn, noq", "udp"),
     "docs/vlinux.md": with_answers("docs/vlinux.md", "vlinux"),
-    "docs/evaluate.md": page("scorecard.manual"),
+    "docs/evaluate.md": page("evaluate_page"),
 }
 
 

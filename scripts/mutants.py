@@ -341,7 +341,7 @@ RULES = (
     Mutant(
         "an old segment is discarded",
         f"{TCP}/receiver/mod.rs",
-        "((older && late()) || segment + 1 < self.last_ack_sent) && !self.hides_losses",
+        "((older && late()) || segment + segments < self.last_ack_sent) && !self.hides_losses",
         "older && late() && !self.hides_losses",
         "sim receiver::",
     ),

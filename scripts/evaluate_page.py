@@ -1,4 +1,4 @@
-"""The page docs/evaluate.md."""
+"""Writes `docs/evaluate.md`: the rows of the scorecard. `make generate` calls it."""
 
 import textwrap
 
