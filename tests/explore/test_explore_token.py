@@ -88,6 +88,12 @@ def enter(context, url):
     return page
 
 
+def enter_again(page, url):
+    """In the same tab another fragment loads nothing: the page does that itself, a little later."""
+    with page.expect_event("load"):
+        page.goto(url)
+
+
 def test_a_page_on_another_port_hears_nothing_that_opens_the_page(server, other, context):
     page = enter(context, server.url)
     # A kept page of the attacker's, whose links and pictures lead to them.
@@ -154,11 +160,9 @@ def test_a_browser_without_the_token_is_told_where_it_is(server, context):
     page = context.new_page()
     page.goto(f"http://{server.host}/")
     expect(page.locator("#gallery .lead")).to_contain_text("that `ackclock explore` printed")
-    page.goto(f"http://{server.host}/#token=wrong")
+    enter_again(page, f"http://{server.host}/#token=wrong")
     expect(page.locator("#gallery .lead")).to_contain_text("that `ackclock explore` printed")
-    page.goto(
-        server.url
-    )  # the same page with another fragment: the browser loads nothing by itself
+    enter_again(page, server.url)
     page.wait_for_selector(".card")
 
 
@@ -170,7 +174,7 @@ def test_a_tab_of_a_page_that_has_ended_takes_the_next_address(context, tmp_path
     second = Server(tmp_path, "--port", str(first.port))
     try:
         expect(page.locator("#note")).to_contain_text("has ended")
-        page.goto(second.url)
+        enter_again(page, second.url)
         page.click('.card[data-name="07-bbr-shallow"]')
         expect(page.locator(".run")).to_have_attribute("data-state", "done")
         run = second.start(SHORT.format(algorithm="cubic"))
