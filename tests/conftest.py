@@ -53,10 +53,10 @@ def ackclock(tmp_path):
     return call
 
 
-def built(series):
+def built(series, hz=1000):
     """A virtual Linux, once for each machine; who may not install what it needs has none."""
     try:
-        return build.build(say=lambda _: None, series=series)
+        return build.build(say=lambda _: None, series=series, hz=hz)
     except AckclockError as error:
         if os.geteuid() == 0 or not re.search("as root, on Debian|without apt-get", str(error)):
             raise
@@ -73,6 +73,12 @@ def machine():
 def newer():
     """That of `ackclock linux build --series 7.3`."""
     return built("7.3")
+
+
+@pytest.fixture(scope="session")
+def ticking():
+    """That of `ackclock linux build --hz 250`."""
+    return built("6.12", 250)
 
 
 @pytest.fixture(scope="module")

@@ -14,13 +14,11 @@ import lab_page
 from ackclock import Scenario, papers, run
 from ackclock.explore import figures, gallery
 from ackclock.results import measures
-from acts import until_curves, until_whole
+from acts import until, until_curves, until_whole
 from common import ROOT, serving
 
 #: All files of the page together, compressed.
 MOST_BYTES = 3_000_000
-#: From the click on a card to its first curve.
-MOST_S = 2
 
 
 def choose(page, name):
@@ -42,25 +40,18 @@ def test_a_card_runs_and_its_numbers_are_pythons(lab, tmp_path):
     expect(lab.locator("#on-kernel-box")).to_be_hidden()
 
 
-def test_the_first_curve_comes_soon(lab):
-    """The engine was loaded while the user looked at the gallery."""
-    lab.wait_for_timeout(500)
-    took_ms = lab.evaluate(
-        """async () => {
-          const begin = performance.now();
-          document.querySelector(".card").click();
-          await new Promise((done) => {
-            const look = () => {
-              const panel = document.querySelector('.panel[data-panel="cwnd"]');
-              const there = panel?.plot?.data[1]?.some((y) => y !== null);
-              if (there) done(panel); else requestAnimationFrame(look);
-            };
-            look();
-          });
-          return performance.now() - begin;
-        }"""
-    )
-    assert took_ms < 1000 * MOST_S
+def test_the_first_curve_waits_for_no_file(lab, site):
+    """The engine is loaded while the user looks at the gallery."""
+    asked, came = [], []
+    page = lab.context.new_page()
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("requestfinished", lambda request: came.append(request.url))
+    page.goto(site.url)
+    until(page, lambda: any(url.endswith("engine.wasm") for url in came), "the engine")
+    at_click = len(asked)
+    page.click(".card >> nth=0")
+    until_curves(page, 1)
+    assert not [url for url in asked[at_click:] if url.endswith((".js", ".wasm"))]
 
 
 def test_a_link_is_a_run(lab, site):

@@ -6,7 +6,7 @@ import pytest
 
 from ackclock import AckclockError, Bottleneck, Flow, Scenario, metrics, papers, units
 from ackclock.figures import Check, Experiment, crosscheck, grid
-from ackclock.hosts import linux, testbed
+from ackclock.hosts import linux, testbed, vlinux
 from ackclock.hosts.work import Work
 from ackclock.pages import figure_pages
 from common import needs_testbed
@@ -58,7 +58,7 @@ def test_each_paper_has_one_at_its_own_rate():
     assert {name.split("/")[0] for name in AT_FULL_RATE} == PAPERS
     for name, check in AT_FULL_RATE.items():
         for _, _, scenario in check.repeats(1):
-            linux.host("vlinux").check(scenario)
+            vlinux.check(scenario)
             assert units.rate_bps(scenario.bottleneck.rate) / 1e6 in rates[name]
 
 

@@ -1,6 +1,5 @@
 """The wheel works in an environment of its own, without clang, libelf and the sources."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -24,7 +23,6 @@ def maturin(command, directory, *options):
     done = subprocess.run(
         [MATURIN, command, "--out", directory, *options],
         cwd=ROOT,
-        env=os.environ | {"CARGO_NET_OFFLINE": "true"},
         capture_output=True,
         text=True,
         timeout=900,
