@@ -4,7 +4,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["HEADER_BYTES", "Prepared", "Snapshot", "Written", "algorithms", "any_quantity", "capacity_bits", "capacity_bps", "check_on_vlinux", "common_ns", "configure", "connections", "connects_ns", "convergence_s", "delivered_bits", "engine_version", "examples", "frame_delays_s", "goodputs_bps", "headline", "is_equal", "is_unsafe", "jain_index", "keys", "lifetimes_bps", "loss_changes", "mark", "means", "numbers", "quantity_units", "read_quantity", "read_room", "read_toml", "rtts_ns", "run_many", "scenario_schema", "summary", "switches", "table", "tables", "utilisation", "write_quantity"]
+__all__ = ["HEADER_BYTES", "Prepared", "Snapshot", "Written", "algorithms", "any_quantity", "capacity_bits", "capacity_bps", "check_on_vlinux", "common_ns", "configure", "connections", "connects_ns", "convergence_s", "delivered_bits", "engine_version", "examples", "frame_delays_s", "goodputs_bps", "headline", "installed_window", "is_equal", "is_unsafe", "jain_index", "keys", "lifetimes_bps", "loss_changes", "mark", "means", "numbers", "quantity_units", "read_quantity", "read_room", "read_toml", "rtts_ns", "run_many", "scenario_schema", "summary", "switches", "table", "tables", "utilisation", "write_quantity"]
 
 HEADER_BYTES: Final[int]
 """
@@ -174,10 +174,10 @@ def configure(spec: str) -> dict:
     Raises AckclockError.
     """
 
-def connections(json: str) -> list[tuple[int, list[tuple[int, int | None]]]]:
+def connections(json: str) -> list[tuple[int, list[tuple[int, int | None, int]]]]:
     """
     Of each session of a scenario in canonical JSON: when its first pause begins, ns, and of each of its
-    connections the pause before it, ns, and its bytes (None: without end).
+    connections the pause before it, ns, its bytes (None: without end), and its RTT, ns.
 
     Raises AckclockError.
     """
@@ -224,6 +224,12 @@ def headline(rows: SupportsGetItem[int, tuple[str, bool, str | None]], first: st
     """
     A card in one line, by its rows: name, whether it is unsafe, and mark against the `first` of the others.
     `equal`: those that are so in every number; `failed`: the row in which the algorithm did.
+    """
+
+def installed_window(profile: str, mss: SupportsIndex) -> tuple[int, int] | None:
+    """
+    What ends the window of a Linux as installed, with segments of `mss` bytes: its `tcp_rmem[2]`, and the
+    largest window, both bytes; None of a profile without its tuning.
     """
 
 def is_equal(mine: Incomplete | None, other: Incomplete | None, difference: Incomplete | None) -> bool:

@@ -4,7 +4,7 @@ import pytest
 
 from ackclock import AckclockError, Bottleneck, Flow, Scenario, kernel
 from common import needs_testbed
-from kernels import run
+from kernels import run, scenario
 
 pytestmark = [needs_testbed, pytest.mark.alone]
 
@@ -51,3 +51,9 @@ def test_flows_that_differ_in_what_they_share_are_refused(key):
         AckclockError, match=rf"flow 2: {name}.*not on the kernel: all of its flows"
     ):
         run(Flow(algorithm="reno", **key), Flow(algorithm="reno"))
+
+
+def test_a_session_of_the_kernels_own_algorithm_is_refused_for_being_a_session():
+    source = {"algorithm": "kernel:cubic", "size": "9kB", "gap": "1s"}
+    with pytest.raises(AckclockError, match=r"\[\[session\]\].*use the simulator or vlinux"):
+        kernel.check(scenario(sessions=[source]))

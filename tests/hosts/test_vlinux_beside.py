@@ -74,7 +74,7 @@ def test_a_row_of_a_scorecard(tmp_path):
     def short(algorithm, buffer):
         return scenarios.dumbbell(algorithm, buffer=buffer, rate="10mbit", duration="3s")
 
-    used = Number("utilisation", "utilisation", more=True, margin=0.02, at={"buffer": "1bdp"})
+    used = Number("utilisation", "utilisation", margin=0.02, at={"buffer": "1bdp"})
     asked = (Question("R3", "Full?", "5.1.2", short, {"buffer": ("1bdp",)}, (used,)),)
     todo = []
 

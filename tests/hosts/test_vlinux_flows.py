@@ -60,6 +60,21 @@ def test_drawn_rtts():
         assert len({round(ms) for ms in drawn_ms}) == 4
 
 
+def test_drawn_rtts_of_sessions():
+    """The same transfers: each connection has the RTT that the simulator draws for it."""
+    usual = {"rtt": "20ms", "rtt_exponential": "30ms", "gap": "50ms", "size": "60kB"}
+    link = {"rate": "20mbit", "buffer": "60packets"}
+    for seed in (1, 3):
+        sources = [Session(algorithm=each, pareto=1.3, **usual) for each in ("cubic", "reno")]
+        each = scenario(
+            jitter="0s", duration="6s", rtt="20ms", bottleneck=link, sessions=sources, seed=seed
+        )
+        ours, linux = run(each), vlinux.run(each)
+        assert len(linux.transfers) > 20
+        for table in ("sessions", "transfers"):
+            assert getattr(linux, table).equals(getattr(ours, table)), table
+
+
 def test_acks_of_flows():
     """The same packets: an ACK for each of flow 1, each second of flow 2, as usual of flow 3."""
     flows = [Flow(algorithm="cubic", delayed_ack_segments=1)]

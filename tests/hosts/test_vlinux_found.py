@@ -51,6 +51,30 @@ FOUND = {
         rtt = "1ms"
         bottleneck = {rate = "300mbit", buffer = "20packets"}
         flow = [{algorithm = "bic"}]""",
+    # Its answer is lost, or late.
+    "a receiver's FIN that comes again": """
+        duration = "1s"
+        rtt = "18.21ms"
+        bottleneck = {rate = "30mbit", buffer = "15packets"}
+        flow = [
+            {algorithm = "bbr", rtt = "43.12ms"},
+            {algorithm = "reno", rtt = "56.65ms", start = "0.135s"},
+        ]
+        [[session]]
+        algorithm = "reno"
+        size = "10packets"
+        lognormal = 1.0
+        gap = "64ms"
+        count = 3""",
+    "a window that grows by what waits for the first segment": """
+        duration = "6s"
+        rtt = "1.8ms"
+        seed = 158
+        bottleneck = {rate = "1.5mbit", buffer = "4packets", delay = "14ms"}
+        flow = [
+            {algorithm = "westwood", tlp = false},
+            {algorithm = "dctcp", start = "0.114s", receive_window = "4344B"},
+        ]""",
     # Two ACKs leave at once, and both arrive at once.
     "a delay of whole nanoseconds": """
         duration = "4s"
@@ -244,3 +268,48 @@ def test_batches_and_a_tuned_window(tmp_path):
     """The window of a receive buffer falls while a batch waits."""
     flow = {"algorithm": "kernel:cubic", "receive_buffer": "2MiB"}
     assert first_difference(recorded(tmp_path, **flow)) is None
+
+
+#: A receiver that merges packets (GRO): the link's rate, and what else is there.
+MERGED = {
+    "1 Gb/s": ("1gbit", {}, {}),
+    "10 Gb/s": ("10gbit", {"buffer": "2000packets"}, {}),
+    "10 Gb/s, BBR": ("10gbit", {"buffer": "2000packets"}, {"algorithm": "bbr", "rtt": "1ms"}),
+    "100 Mb/s: most leave alone": ("100mbit", {}, {"rtt": "20ms"}),
+    "losses": ("1gbit", {"loss": 0.001}, {"rtt": "10ms"}),
+    "late packets": ("1gbit", {"reorder": {"p": 0.01, "delay": "1ms"}}, {}),
+    "marks": (
+        "1gbit",
+        {"queue": {"kind": "step", "threshold_packets": 50}},
+        {"algorithm": "dctcp", "ecn": True, "rtt": "1ms"},
+    ),
+    "hosts of their own": ("1gbit", {}, {"count": 3}),
+    "no timestamps, and an end": ("1gbit", {}, {"size": "20MB", "timestamps": False}),
+}
+
+
+@pytest.mark.parametrize("name", MERGED)
+def test_merged_packets(name):
+    """Each packet is that of Linux, up to 45 of which its device merges."""
+    rate, link, flow = MERGED[name]
+    each = Scenario(
+        duration="300ms" if rate == "10gbit" else "1s",
+        jitter="0s",
+        bottleneck={"rate": rate, "buffer": "300packets"} | link,
+        flows=[{"algorithm": "cubic", "rtt": "4ms", "gro": "20us"} | flow],
+    )
+    assert diverge.diverge(each, on="vlinux").first is None
+
+
+@pytest.mark.parametrize("algorithm", ["cubic", "reno"])
+@pytest.mark.parametrize("segments", [60, 499])
+def test_a_send_buffer_that_is_filled_again(segments, algorithm):
+    """What an application writes fills the last packet up; once that is full, a burst leaves."""
+    each = Scenario(
+        duration="2s",
+        rtt="37.55ms",
+        jitter="0s",
+        bottleneck={"rate": "187500000bit", "buffer": "364packets"},
+        flows=[{"algorithm": algorithm, "send_buffer": f"{1448 * segments}B"}],
+    )
+    assert diverge.diverge(each, on="vlinux").first is None

@@ -15,6 +15,7 @@ import typer
 import ackclock
 import claims_page
 import drawn
+import drawn_scenarios
 import fidelity
 import generate
 import kernel_vs_sim
@@ -289,11 +290,26 @@ def test_the_data_of_scenarios_drawn_at_random():
     assert list(of) == list(drawn.SEEDS)[: len(of)]
     assert {*drawn.CAUSES} <= {seed for seed, row in of.items() if row["verdict"] == "outside"}
     for seed, row in of.items():
-        each = drawn.drawn(seed)
+        each = drawn_scenarios.drawn(seed)
         assert row["scenario"] == each.words
         assert row["flows"] == str(len(each.scenario.flows))
         assert (row["draws_random_numbers"] == "yes") == each.draws_random_numbers
         assert (row["verdict"] == "equal") == (row["linux"] == row["simulator"])
+
+
+def test_scenarios_drawn_at_random_have_every_key():
+    """But what is drawn in each of them; a new key is an error of the script."""
+    of = [drawn_scenarios.drawn(seed) for seed in drawn.SEEDS]
+    extras = {
+        f"{where}.{key}".lstrip(".")
+        for where, ways in drawn_scenarios.WAYS.items()
+        for key, way in ways.items()
+        if not isinstance(way, str)
+    }
+    seen = {key for each in of for key in each.extras}
+    assert seen < extras
+    assert len(extras - seen) <= 3
+    assert {len(each.extras) for each in of} == set(range(1, 9))
 
 
 @pytest.mark.parametrize("side", linux_figures.SEEDS)

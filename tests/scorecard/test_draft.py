@@ -55,7 +55,7 @@ def test_an_archive_has_a_c_file_and_its_header(tmp_path, monkeypatch):
     data.write(found, tmp_path, command=command)
     draft.write(found, tmp_path, command=command)
     with tarfile.open(tmp_path / draft.ARCHIVE) as archive:
-        archive.extractall(tmp_path, filter="data")
+        archive.extractall(tmp_path)  # noqa: S202 (ours; Python 3.11.2 has no filter)
     there = tmp_path / "evidence"
     assert (there / "cubic.h").read_text() == changed
     text = (tmp_path / draft.APPENDIX).read_text()

@@ -328,8 +328,8 @@ def test_a_card_with_the_kernel_beside_the_simulator(tmp_path):
     def short(algorithm, buffer):
         return scenarios.dumbbell(algorithm, buffer=buffer, rate="10mbit", duration="3s")
 
-    used = Number("utilisation", "utilisation", more=True, margin=0.02, at={"buffer": "1bdp"})
-    over_all = Number("utilisation over all", "utilisation", more=True)
+    used = Number("utilisation", "utilisation", margin=0.02, at={"buffer": "1bdp"})
+    over_all = Number("utilisation over all", "utilisation")
     asked = (
         Question("R3", "Full?", "5.1.2", short, {"buffer": ("0.5bdp", "1bdp")}, (used, over_all)),
         *run.chosen("R16"),
@@ -408,7 +408,7 @@ def test_a_line_shows_the_number_of_its_marks():
     differences = ((0.0, -1.0), (-1.0, 0.0), (0.0, -1.0))
     found = []
     for index, (cubic, reno) in enumerate(differences):
-        number = Number(f"number {index}", "utilisation", more=True, margin=0.1)
+        number = Number(f"number {index}", "utilisation", margin=0.1)
         of = {"cubic": Estimate(cubic, cubic, cubic, 3), "reno": Estimate(reno, reno, reno, 3)}
         found.append(card.Answer(number, dict.fromkeys(("mine", *of), Estimate(1, 1, 1, 3)), of))
     experiment = question.experiment(["mine", "cubic", "reno"], quick=True)

@@ -2,10 +2,11 @@
 
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from ackclock import AckclockError, Bottleneck, Flow, Scenario
+from ackclock import AckclockError, Bottleneck, Flow, Scenario, vlinux
 from ackclock.hosts.vlinux import build
 from ackclock.studies import bisect
 
@@ -81,15 +82,35 @@ def test_what_a_search_runs(tmp_path, monkeypatch):
 
     def run(scenario, kernels, cache, progress, place):  # noqa: ARG001
         runs.append(place)
-        return place
+        return SimpleNamespace(place=place, manifest={}), place
+
+    def between(scenario, packets, manifests):  # noqa: ARG001
+        return SimpleNamespace(first=(*packets.values(),))
 
     monkeypatch.setattr(bisect, "_run", run)
-    monkeypatch.setattr(bisect, "_same", lambda one, other: (one < 6) == (other < 6))
+    monkeypatch.setattr(bisect, "_same", lambda one, other: (one.place < 6) == (other.place < 6))
+    monkeypatch.setattr(bisect.diverge, "between", between)
     said = []
     found = bisect.bisect(SHORT, Kernels(), cache=tmp_path, say=said.append)
     assert runs == [0, 8, 4, 6, 5]
-    assert (found.before, found.first, found.other) == ("f", "g", 6)
+    assert (found.before, found.first, found.other.place) == ("f", "g", 6)
+    assert found.packet == (5, 6), "of the last that is equal, and of the first that is not"
     assert said[2:] == ["equal: e (3 left)", "differs: g (1 left)", "equal: f (0 left)"]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("machine", "newer")
+def test_the_packet_that_a_newer_kernel_sends_otherwise(ackclock, tmp_path):
+    """Linux 7.3 acknowledges earlier after a loss; a run kept without packets is made anew."""
+    (tmp_path / "s.toml").write_text(SHORT.to_toml(), encoding="utf-8")
+    ends = [bisect.Series("6.12", "7.3").version(place) for place in (0, -1)]
+    kept = vlinux.run(SHORT).save(tmp_path / ".ackclock" / SHORT.key(ends[0]))
+    command = ("linux", "bisect", "s.toml", "--good", "6.12", "--bad", "7.3")
+    done = ackclock(*command)
+    *_, last = done.stdout.splitlines()
+    assert last.startswith("the first packet that differs: flow 1, after "), done.stdout
+    assert " ms | first: ACK " in last
+    assert (kept / "packets.parquet").exists()
 
 
 @pytest.mark.slow
@@ -115,7 +136,8 @@ def test_the_commit_that_changes_cubic(machine, ackclock, tmp_path):
     command = ("linux", "bisect", "s.toml", "--tree", tree, "--good", "main~5", "--bad", "main")
     done = ackclock(*command)
     assert "the first that differs: " in done.stdout, done.stderr
-    assert done.stdout.split("the first that differs: ")[1].split()[1:] == ["Change", "3"]
+    first = done.stdout.split("the first that differs: ")[1].splitlines()[0]
+    assert first.split()[1:] == ["Change", "3"]
     assert "Change 2" in done.stdout.split("the last that is equal: ")[1]
     assert {path for path in Path(tree, ".git").rglob("*") if path.is_file()} == files
     assert git(tree, "status", "--porcelain") == ""

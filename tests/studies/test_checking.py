@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from ackclock import AckclockError, Bottleneck, Flow, Scenario
 from ackclock.base.kernel_part import is_built
+from ackclock.hosts import linux
 from ackclock.scenario import skeleton
 from ackclock.studies.checking import problems_of
 from common import REFUSED, needs_kernel
@@ -135,3 +137,40 @@ def test_each_name_that_nobody_serves_is_a_line(tmp_path):
         f"{file}:3: a, which the simulator does not serve; {fix}",
         f"{file}:9: b of c, which the simulator does not serve; {fix}",
     ]
+
+
+@pytest.mark.parametrize(
+    ("on", "algorithm", "words"),
+    [
+        ("sim", "cubic", "--on sim takes it"),
+        ("sim", "kernel:cubic", 'session 1: algorithm = "kernel:cubic": only Linux has it'),
+        ("sim", "cubic:beta=9", "session 1"),
+        ("vlinux", "kernel:nosuch", "Linux has no nosuch"),
+    ],
+)
+def test_a_scenario_is_refused_as_its_run_is(ackclock, tmp_path, on, algorithm, words):
+    text = 'duration = "1s"\nrtt = "20ms"\nbottleneck = {rate = "10mbit", buffer = "1bdp"}\n'
+    text += f'[[session]]\nalgorithm = "{algorithm}"\nsize = "9kB"\ngap = "1s"\n'
+    (tmp_path / "s.toml").write_text(text, encoding="utf-8")
+    done, ran = (ackclock(command, "s.toml", "--on", on) for command in ("check", "run"))
+    assert words in done.stdout + done.stderr
+    assert (done.returncode, done.stderr) == (ran.returncode, ran.stderr)
+
+
+def test_what_has_no_file_is_refused(ackclock):
+    assert "kernel:cubic: has no file here" in ackclock("check", "kernel:cubic").stderr
+    assert "leave it out" in ackclock("check", "my_cc.c", "--on", "vlinux").stderr
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("machine")
+def test_a_file_that_linux_does_not_compile_is_refused_before_it_runs(tmp_path):
+    text = (HERE / "tcp_odd.c").read_text(encoding="utf-8")
+    (tmp_path / "odd.c").write_text(f"{text}int f(void);\nint f(void) {{ return no_such(); }}\n")
+    (tmp_path / "odd_shift.h").write_bytes((HERE / "odd_shift.h").read_bytes())
+    flow = Flow(algorithm=str(tmp_path / "odd.c"))
+    link = Bottleneck(rate="10mbit", buffer="1bdp")
+    with pytest.raises(AckclockError, match=r"does not compile(.|\n)*no_such"):
+        linux.host("vlinux").check(
+            Scenario(duration="1s", rtt="9ms", bottleneck=link, flows=[flow])
+        )

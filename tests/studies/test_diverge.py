@@ -17,6 +17,8 @@ SHORT = Scenario(
     flows=(Flow(algorithm="cubic", size="1001kB"), Flow(algorithm="reno", start="301ms")),
 )
 
+SESSION = {"algorithm": "kernel:cubic", "size": "30kB", "gap": "150ms"}
+
 
 def refused(done, word):
     assert done.returncode not in (0, 130), done.stdout
@@ -120,8 +122,33 @@ def test_refusals_are_one_line(ackclock, tmp_path):
     refused(ackclock("linux", "diverge", "s.toml", "--on", "vlinux:5.4"), "6.12 or newer")
     refused(ackclock("linux", "diverge", "s.toml", "--beside", "vlinux"), "write another series")
     refused(ackclock("linux", "diverge", "s.toml", "--beside", "kernel"), "write --on vlinux")
+    sessions = SHORT.replace(flows=(), sessions=(SESSION,)).to_toml()
+    (tmp_path / "sessions.toml").write_text(sessions, encoding="utf-8")
+    refused(ackclock("linux", "diverge", "sessions.toml"), "add a [[flow]]")
     no_build = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     refused(ackclock("linux", "diverge", "s.toml", env=no_build), "type: ackclock linux build")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("machine")
+def test_a_session_with_the_kernels_own_algorithm():
+    both = diverge.diverge(SHORT.replace(sessions=(SESSION,)))
+    assert both.first is None, both.title()
+    assert both.manifests["sim"]["resolved"]["sessions"][0]["flow"]["algorithm"] == "cubic"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("machine", "newer")
+def test_two_kernels():
+    """The receiver of 7.3 acknowledges earlier after a loss."""
+    both = diverge.diverge(SHORT, on="vlinux:7.3", beside="vlinux")
+    assert both.names == ["Linux 6.12", "Linux 7.3"]
+    assert both.first is not None
+    assert both.first.at_ns > 100_000_000
+    one, other = both.first.one["time_ns"] / 1e6, both.first.other["time_ns"] / 1e6
+    line = both.first.line("one", "other")
+    assert f" at {one:.6f} ms | other: " in line
+    assert f" at {other:.6f} ms: " in line
 
 
 @pytest.mark.slow

@@ -3,6 +3,8 @@
 use crate::rng::{Draw, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::f64::consts::SQRT_2;
+use std::sync::LazyLock;
 
 /// A change of the delay behind a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -38,7 +40,7 @@ pub struct DelayJitter {
 pub enum Distribution {
     /// Equally often from mean − jitter to mean + jitter.
     Uniform,
-    /// A bell.
+    /// A bell: iproute2's table.
     Normal,
     /// A long tail: shape 3, cut at four standard deviations, as iproute2's table.
     Pareto,
@@ -54,7 +56,13 @@ impl DelayJitter {
                 let least_ns = mean_ns + random.up_to(2 * self.by_ns - 1);
                 return least_ns.saturating_sub(self.by_ns);
             }
-            Distribution::Normal => random.normal(),
+            Distribution::Normal => {
+                let entry = normal()[(random.bits() >> 32) as usize % NORMAL_ENTRIES];
+                // tabledist rounds so.
+                let off = self.by_ns as i64 * i64::from(entry);
+                let off_ns = (off + off.signum() * UNIT / 2) / UNIT;
+                return mean_ns.saturating_add_signed(off_ns);
+            }
             // A Pareto distribution of shape 3 and minimum 1 has mean 3/2 and variance 3/4. netem's
             // table has 4/3 of what is above the mean.
             Distribution::Pareto => ((random.pareto(1.5, 3.0) - 1.5) * 4.0 / 3.0).min(4.0),
@@ -62,6 +70,32 @@ impl DelayJitter {
         // `as` saturates.
         (mean_ns as f64 + by * off).round() as u64
     }
+}
+
+const NORMAL_ENTRIES: usize = 4096;
+/// `NETEM_DIST_SCALE`: a standard deviation in netem's tables.
+const UNIT: i64 = 8192;
+
+/// iproute2's `normal.dist`, which netem draws from: its entry k is the largest multiple of 0.00005 that at
+/// most 4 k of 16384 numbers are below, rounded; cut at four standard deviations.
+fn normal() -> &'static [i32; NORMAL_ENTRIES] {
+    static TABLE: LazyLock<[i32; NORMAL_ENTRIES]> = LazyLock::new(|| {
+        let at = |step: usize| -10.0 + step as f64 * 5e-5;
+        let below = |x: f64| (16384.0 * (0.5 + 0.5 * libm::erf(x / SQRT_2))).round_ties_even();
+        let (mut step, mut table) = (0, [0; NORMAL_ENTRIES]);
+        for (k, entry) in table.iter_mut().enumerate() {
+            let mut jump = 1 << 18;
+            while jump > 0 {
+                if below(at(step + jump)) <= 4.0 * k as f64 {
+                    step += jump;
+                }
+                jump /= 2;
+            }
+            *entry = ((at(step) * UNIT as f64).round_ties_even() as i32).max(-32768);
+        }
+        table
+    });
+    &TABLE
 }
 
 /// The jitter of a path, and the stream that it is drawn from.
@@ -179,6 +213,17 @@ mod tests {
         line.change(20);
         let arrives_ns = [1_010, 1_079, 1_081].map(|now_ns| line.arrives_ns(now_ns));
         assert_eq!(arrives_ns, [1_100, 1_100, 1_101]);
+    }
+
+    /// Entries of iproute2's file, and the sums of all.
+    #[test]
+    fn the_normal_distribution_is_that_of_iproute2() {
+        let table = normal();
+        assert_eq!(table[..3], [-32768, -28307, -26871]);
+        assert_eq!(table[2047..2050], [-5, 0, 5]);
+        assert_eq!(table[4094..], [27159, 28858]);
+        let sum: i32 = table.iter().sum();
+        assert_eq!(sum, -26163);
     }
 
     #[test]

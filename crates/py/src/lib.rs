@@ -104,7 +104,7 @@ fn rtts_ns(json: &str) -> PyResult<Vec<u64>> {
 }
 
 /// Of each session of a scenario in canonical JSON: when its first pause begins, ns, and of each of its
-/// connections the pause before it, ns, and its bytes (None: without end).
+/// connections the pause before it, ns, its bytes (None: without end), and its RTT, ns.
 ///
 /// Raises AckclockError.
 #[pyfunction]
@@ -156,8 +156,8 @@ mod _core {
         rtts_ns,
         run::run_many,
         scenario::{
-            any_quantity, check_on_vlinux, keys, quantity_units, read_quantity, read_room,
-            read_toml, switches, table, write_quantity, Written,
+            any_quantity, check_on_vlinux, installed_window, keys, quantity_units, read_quantity,
+            read_room, read_toml, switches, table, write_quantity, Written,
         },
         scenario_schema, tables,
     };

@@ -9,6 +9,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::prepared::Snapshot;
 use ackclock_sim::scenario::{able, Scenario};
+use ackclock_sim::tcp::ReceiveBuffer;
 
 /// A scenario whose keys are allowed and fit together. It does not change.
 #[pyclass(frozen, module = "ackclock._core")]
@@ -80,6 +81,14 @@ pub fn check_on_vlinux(json: &str, series: &str) -> PyResult<()> {
     let mut next = || parts.next().unwrap_or(0);
     let checked = scenario.check_on(able::Host::Vlinux((next(), next())));
     checked.map_err(refuse_field)
+}
+
+/// What ends the window of a Linux as installed, with segments of `mss` bytes: its `tcp_rmem[2]`, and the
+/// largest window, both bytes; None of a profile without its tuning.
+#[pyfunction]
+pub fn installed_window(profile: &str, mss: u64) -> Option<(u64, u64)> {
+    let bytes = resolve::rmem_bytes(profile)?;
+    Some((bytes, ReceiveBuffer::Tuned(bytes).most_window(mss)))
 }
 
 /// The keys of a flow that a switch of `net.ipv4` turns off, and the switches.

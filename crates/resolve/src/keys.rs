@@ -137,6 +137,11 @@ const TIMELINE: &str =
     change of `rate_mbit`, `delay_ms`, `loss` and `up` (0: every packet is lost), or in other \
     units. Or a delay in ms on each line, for 10 ms each, as LeoReplayer's.";
 
+/// A key of which resolving makes others.
+const HOST: &str =
+    "`\"as installed\"`: where nothing else is written, a `receive_buffer` of 6 MiB, \
+    or 32 MiB with `linux-7` (`tcp_rmem`), and `hz` 250 (docs/vlinux.md).";
+
 impl Of {
     /// Those that are text with a unit.
     pub const QUANTITIES: [(&str, Self); 4] = [
@@ -278,6 +283,8 @@ impl Maker {
                 let about =
                     "Round-trip propagation delay of each flow that has no `rtt` of its own.";
                 fields.insert(0, ("Flow.rtt_ns".into(), described(rtt, about)));
+                let of = json!({"type": ["string", "null"], "enum": ["as installed"]});
+                fields.push(("Scenario.host".into(), described(of, HOST)));
             }
             "Bottleneck" => {
                 let of = json!({

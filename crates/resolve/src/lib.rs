@@ -4,6 +4,7 @@
 //! What each key takes comes from the fields of the simulator's own structs ([`keys`]).
 
 mod files;
+mod installed;
 mod keys;
 mod kinds;
 mod links;
@@ -16,6 +17,7 @@ pub mod units;
 mod words;
 
 pub use files::Files;
+pub use installed::rmem_bytes;
 pub use keys::{data as keys, Kind, Of};
 pub use python::visible;
 pub use scenario::{Scenario, HEADER_BYTES};

@@ -122,6 +122,14 @@ impl Table {
         Keys::of(&self.of).iter().any(|each| each.key == key)
     }
 
+    /// The value of a key that the file does not have.
+    pub fn fill(&mut self, key: &str, value: Value) {
+        let index = self.index(key);
+        if !self.fields[index].is_given {
+            self.fields[index].value = Entry::Plain(value);
+        }
+    }
+
     /// Does the file have the key?
     pub fn is_given(&self, key: &str) -> bool {
         self.fields[self.index(key)].is_given

@@ -8,6 +8,7 @@ use ackclock_sim::Prepared;
 use serde_json::{json, Map, Value};
 
 use crate::files::Files;
+use crate::installed;
 use crate::keys::Keys;
 use crate::links;
 use crate::model::{Entry, Table};
@@ -51,10 +52,10 @@ fn count(table: &Table) -> u64 {
 impl Scenario {
     /// The scenario of these fields, as in a file; or the first thing wrong.
     pub fn new(fields: Map<String, Value>) -> Result<Self, String> {
-        let top = Table::parse("Scenario", fields)?;
+        let mut top = Table::parse("Scenario", fields)?;
         let own = |key| top.tables(key).into_iter().cloned().collect::<Vec<_>>();
-        let (mut links, flows) = (own("links"), own("flows"));
-        let (sessions, changes) = (own("sessions"), own("changes"));
+        let (mut links, mut flows) = (own("links"), own("flows"));
+        let (mut sessions, changes) = (own("sessions"), own("changes"));
         let has_links = !links.is_empty();
         match top.table("bottleneck") {
             Some(_) if has_links => {
@@ -72,6 +73,7 @@ impl Scenario {
             }
         }
         let mss = top.number("mss").unwrap_or(1448);
+        installed::fill(&mut top, &mut flows, &mut sessions)?;
         let scenario = Self {
             top,
             links,
@@ -492,6 +494,7 @@ impl Scenario {
     fn canonical(&self, files: &Files) -> Result<Value, String> {
         let mut canonical = self.top.canonical(self.mss)?;
         canonical.shift_remove("rtt_ns");
+        canonical.shift_remove("host");
         canonical.insert("header_bytes".into(), HEADER_BYTES.into());
         let reads = self.top.text("reads").unwrap_or_default().replace(' ', "_");
         canonical.insert("reads".into(), reads.into());

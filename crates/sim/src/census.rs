@@ -58,7 +58,7 @@ impl Census {
             | Header::SynAck
             | Header::Established
             | Header::WindowProbe
-            | Header::LastAck
+            | Header::LastAck(_)
             | Header::Copied
             | Header::Datagram(..) => 2,
         };

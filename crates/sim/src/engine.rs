@@ -68,7 +68,9 @@ pub fn run_with<'a>(
     let scenario = prepared.scenario();
     let topology = Topology::new(scenario);
     let mut flows = flows(prepared, &topology, options.long_way);
-    if options.events || scenario.has_guests() || !topology.is_predictable() {
+    // Of packets that arrive at one instant, those that a link predicts would come before timers.
+    let in_batches = flows.iter().any(|flow| flow.in_batches);
+    if options.events || scenario.has_guests() || !topology.is_predictable() || in_batches {
         let network = Network::new(scenario.seed, &topology.links, topology.routes);
         return Simulation::new(scenario, flows, network, options).run(prepared, control);
     }

@@ -6,11 +6,13 @@ mod guest;
 mod guest_connection;
 mod handshake;
 mod hosts;
+mod last_fin;
 mod packets;
 mod rows;
 
 pub(crate) use guest_connection::GuestConnection;
 pub(crate) use handshake::{Connecting, Due};
+pub(crate) use last_fin::LastFin;
 
 use crate::acks::AckLine;
 use crate::header::ACK_BYTES;
@@ -107,6 +109,8 @@ pub(crate) struct Flow<'a> {
     /// IP bytes of a bare ACK.
     pub(crate) ack_bytes: u32,
     ecn: EcnMode,
+    /// Its packets may have marks, or its receiver merges them.
+    is_special: bool,
     /// Its packets may arrive several at one instant.
     pub(crate) in_batches: bool,
     pub(crate) state: ConnectionState,
@@ -186,6 +190,7 @@ impl<'a> Flow<'a> {
             last_packet_bytes: packet_bytes,
             ack_bytes: ACK_BYTES - flow.missing_bytes(),
             ecn,
+            is_special: ecn != EcnMode::Off || flow.gro_ns.is_some(),
             in_batches: scenario.arrives_in_batches(flow),
             // Hosts without noise tick at whole multiples of their tick.
             tick_phase_ns: match scenario.jitter_ns {
@@ -242,7 +247,8 @@ impl<'a> Flow<'a> {
         let mut receiver = self.accept(scenario, handshake.ecn);
         // While the links have their smallest delays.
         let least_rtt_ns = self.rtt_ns - self.path.delay_ns + self.path.least_delay_ns;
-        receiver.measure_rtt(answered_ns, self.back.delay_ns(), least_rtt_ns);
+        let back_ns = self.path.acks.is_none().then(|| self.back.delay_ns());
+        receiver.measure_rtt(answered_ns, back_ns, least_rtt_ns);
         if self.session.is_none() {
             self.draws = None;
         }
@@ -316,7 +322,10 @@ impl<'a> Flow<'a> {
     #[cold]
     pub(crate) fn next_of_handshake_ns(&mut self) -> u64 {
         self.next_timer_ns = match &mut self.state {
-            ConnectionState::Connecting(connecting) => connecting.next_event_ns(),
+            ConnectionState::Connecting(connecting) => {
+                let fin_ns = self.session.as_ref().map_or(NEVER, |of| of.next_fin_ns());
+                connecting.next_event_ns().min(fin_ns)
+            }
             ConnectionState::Open(_) => NEVER,
             ConnectionState::Guest(guest) => guest.next_event_ns(self.start_ns),
         };

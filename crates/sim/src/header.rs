@@ -16,8 +16,8 @@ pub(crate) enum Header {
     Established,
     /// A probe of a closed window.
     WindowProbe,
-    /// The answer to the receiver's FIN, the last packet of a session's connection: its loss changes nothing.
-    LastAck,
+    /// The answer to the receiver's FIN, the last packet of this connection of a session.
+    LastAck(u32),
     /// A copy of a packet of the handshake, which takes its place in queues and changes nothing.
     Copied,
     Data {
@@ -65,7 +65,7 @@ impl Header {
                 0 => ACK_BYTES,
                 blocks => ACK_BYTES + SACK_BYTES + blocks * SACK_BLOCK_BYTES,
             },
-            Self::Established | Self::WindowProbe | Self::LastAck => ACK_BYTES,
+            Self::Established | Self::WindowProbe | Self::LastAck(_) => ACK_BYTES,
             Self::Datagram(_, datagram) => datagram.bytes.len() as u32 + HEADER_BYTES,
             _ => SYN_BYTES,
         }

@@ -1,6 +1,7 @@
 //! A session: a source of connections that waits, connects, sends, and starts again. Long runs have
 //! millions of transfers, so a session keeps totals, and one row per transfer.
 
+use crate::flow::LastFin;
 use crate::record::{SessionRow, TransferRow};
 use crate::scenario::{
     Connections, Scenario, Session as SessionScenario, Sizes, MAX_TRANSFER_BYTES,
@@ -8,6 +9,7 @@ use crate::scenario::{
 use crate::tcp::Sender;
 use ackclock_host::{CaState, TCP_INFINITE_SSTHRESH};
 use ackclock_net::rng::{Draw, Owner, Stream};
+use ackclock_net::schedule::NEVER;
 
 pub(crate) struct Session {
     mean_bytes: Option<u64>,
@@ -23,6 +25,8 @@ pub(crate) struct Session {
     ssthresh: u32,
     /// Totals of the connections that have ended.
     over: SessionRow,
+    /// Receivers of these that may send their FIN again.
+    fins: Vec<LastFin>,
 }
 
 impl Scenario {
@@ -32,7 +36,9 @@ impl Scenario {
         let mut start = Stream::for_owner(self.seed, Owner::Session(number), Draw::Start);
         let mut source = Session::new(number, self, of);
         let most = self.duration_ns / (2 * of.flow.rtt_ns).max(1) + 1;
-        let draw = |_| (source.draw_gap_ns(), source.draw_bytes());
+        let mut rtt = Stream::for_owner(self.seed, Owner::Session(number), Draw::Rtt);
+        let mut rtt_ns = || of.flow.rtt_ns + rtt.exponential(of.flow.rtt_exponential_ns);
+        let draw = |_| (source.draw_gap_ns(), source.draw_bytes(), rtt_ns());
         let start_ns = of.flow.start_ns + start.up_to(of.flow.start_spread_ns);
         (start_ns, (0..most).map(draw).collect())
     }
@@ -54,6 +60,7 @@ impl Session {
                 session: number,
                 ..SessionRow::default()
             },
+            fins: Vec::new(),
         }
     }
 
@@ -97,6 +104,35 @@ impl Session {
             self.ssthresh =
                 ssthresh_of_route(self.ssthresh, tp.snd_cwnd, tp.snd_ssthresh, measured);
         }
+    }
+
+    /// A receiver has sent its FIN.
+    pub(crate) fn await_last_ack(&mut self, fin: LastFin) {
+        self.fins.push(fin);
+    }
+
+    /// The answer to the FIN of this connection reaches its receiver.
+    pub(crate) fn last_ack_arrives(&mut self, connection: u32, at_ns: u64) {
+        self.fins
+            .iter_mut()
+            .filter(|fin| fin.connection == connection)
+            .for_each(|fin| fin.hears(at_ns));
+        self.fins.retain(|fin| fin.reaches_ns() < NEVER);
+    }
+
+    /// When a FIN next reaches the sender's host again.
+    pub(crate) fn next_fin_ns(&self) -> u64 {
+        let times_ns = self.fins.iter().map(LastFin::reaches_ns);
+        times_ns.min().unwrap_or(NEVER)
+    }
+
+    /// FINs reach the sender's host again. Returns of which connections its host answers them.
+    pub(crate) fn take_fins(&mut self, now_ns: u64) -> Vec<u32> {
+        let due = (self.fins.iter_mut()).filter(|fin| fin.reaches_ns() <= now_ns);
+        let answered = due.filter_map(|fin| fin.answers().then_some(fin.connection));
+        let answered = answered.collect();
+        self.fins.retain(|fin| fin.reaches_ns() < NEVER);
+        answered
     }
 
     /// Totals of the connections that have ended.

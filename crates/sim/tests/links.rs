@@ -283,3 +283,25 @@ fn a_link_that_is_dead_from_the_start_is_refused() {
     refused(&[(0, 0), (S, 1_000)]).unwrap();
     refused(&[(S, 0)]).unwrap();
 }
+
+/// Behind a bucket packets arrive at one instant, and the application reads after them: one ACK answers
+/// all. With a bucket of one packet each takes its time.
+#[test]
+fn one_ack_answers_what_a_bucket_lets_go() {
+    let most_acked = |burst_bytes| {
+        let mut scenario = dumbbell(
+            Profile::Linux6,
+            30_000_000,
+            200,
+            vec![flow("reno", 30 * MS)],
+        );
+        scenario.jitter_ns = 0;
+        scenario.duration_ns = 200 * MS;
+        scenario.bottleneck.burst_bytes = burst_bytes;
+        let acks = common::simulate_acks(&scenario).acks;
+        let moved = acks.windows(2).map(|two| two[1].una - two[0].una);
+        moved.max().unwrap()
+    };
+    assert_eq!([0, 1_585].map(most_acked), [2, 2]);
+    assert!(most_acked(20_000) > 8);
+}

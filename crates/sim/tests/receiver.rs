@@ -4,7 +4,7 @@ use crate::common;
 
 use ackclock_sim::scenario::Profile;
 use ackclock_sim::tcp::profile::{Kernel, Reads, Switches};
-use ackclock_sim::tcp::{Ack, Range, Receiver};
+use ackclock_sim::tcp::{Ack, Range, ReceiveBuffer, Receiver};
 use common::MS;
 use proptest::prelude::*;
 
@@ -232,6 +232,20 @@ fn a_small_window_has_fewer_quick_acks() {
         let first_not = (0..40).map(answers).position(|answered| !answered);
         assert_eq!(first_not, Some(quick), "a window of {window}");
     }
+}
+
+/// The same of a buffer of 57 920 bytes that is tuned: ten of its window of 20 segments, and two as it grows.
+#[test]
+fn a_small_buffer_has_fewer_quick_acks() {
+    let mut receiver = receiver(Profile::Linux6, Reads::AtOnce, RTT);
+    receiver.hold_within(ReceiveBuffer::Tuned(57_920), 1448);
+    let answers = |s| {
+        receiver
+            .handle_segment(1000 * MS, s, 1000 * MS - RTT / 2, false, false)
+            .is_some()
+    };
+    let first_not = (0..40).map(answers).position(|answered| !answered);
+    assert_eq!(first_not, Some(12));
 }
 
 /// `__tcp_cleanup_rbuf`: reading the one segment of a window of two doubles the window, and is

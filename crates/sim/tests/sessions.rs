@@ -2,6 +2,7 @@
 
 use crate::common;
 
+use ackclock_net::impair::LossStep;
 use ackclock_sim::scenario::{Flow, Profile, Session, Sizes};
 use ackclock_sim::RunResult;
 use common::{dumbbell, flow, simulate, MS, S};
@@ -121,6 +122,26 @@ fn offered_load() {
         delivered / 14_480 - ended < 100,
         "of the others the FIN is on its way"
     );
+}
+
+/// All that leaves first is lost. A packet of the last data that is no full one takes the FIN along when it is
+/// sent again (`tcp_retrans_try_collapse`); else the FIN is one packet more.
+#[test]
+fn a_short_segment_takes_the_fin_along() {
+    let packets = |bytes| {
+        let mut source = session(2, 10 * MS, Sizes::Equal);
+        (source.flow.size_bytes, source.flow.rtt_ns) = (Some(bytes), 20 * MS);
+        let mut scenario = dumbbell(Profile::Linux6, 10_000_000, 100, vec![]);
+        (scenario.duration_ns, scenario.jitter_ns) = (332 * MS, 0);
+        scenario.sample_interval_ns = MS;
+        scenario.bottleneck.loss_at = [(15 * MS, 1_000_000_000), (100 * MS, 0)]
+            .map(|(time_ns, p_ppb)| LossStep { time_ns, p_ppb })
+            .to_vec();
+        scenario.sessions = vec![source];
+        simulate(&scenario).queues.enqueued_packets.last().copied()
+    };
+    // The SYN, two packets of data, the FIN, and the answer to that of the receiver.
+    assert_eq!((packets(2_000), packets(2_896)), (Some(4), Some(5)));
 }
 
 /// Each connection has a round-trip time of its own: rtt + Exp(mean).

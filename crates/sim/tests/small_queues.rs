@@ -45,6 +45,16 @@ fn each_connection_has_its_small_queue() {
     assert!((Some(&10)..=Some(&15)).contains(&most), "{most:?}");
 }
 
+/// An application that has found no room writes again also while its host's queue holds packets back: of
+/// 3 s Linux delivers as much.
+#[test]
+fn a_small_queue_does_not_keep_the_application_from_writing() {
+    let mut scenario = own(16_000_000, 52, vec![flow("htcp", 15_700_000)]);
+    scenario.duration_ns = 3 * S;
+    scenario.jitter_ns = 0;
+    assert_eq!(simulate(&scenario).flows.delivered_bytes, [5_710_912]);
+}
+
 #[test]
 fn what_no_interface_does_is_refused() {
     let refused = |change: fn(&mut Scenario), fix: &str| {

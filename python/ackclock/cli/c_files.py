@@ -68,25 +68,38 @@ def import_tc_command(
 def check_command(
     algorithm: Annotated[
         str,
-        typer.Argument(help="A C file, with settings or not.", metavar="FILE[:PARAMETER=VALUE,…]"),
+        typer.Argument(
+            help="A C file, with settings or not, or a scenario (.toml).",
+            metavar="FILE[:PARAMETER=VALUE,…]",
+        ),
     ],
+    on: On = SIM,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON; docs/kernel-module.md describes the keys.")
     ] = False,
 ) -> None:
-    """Tell what the simulator, BPF and the kernel would refuse in a C file.
+    """Tell what the simulator, BPF and the kernel would refuse in a file; run nothing.
 
     Examples:
         ackclock check my_cc.c
         sudo ackclock check my_cc.c
         ackclock check my_cc.c --json
+        ackclock check scenario.toml --on vlinux
 
     Each problem is a line, FILE:LINE, what it is and the fix; the exit code is then 1. Without root
     the kernel's verifier is not asked: what the code for BPF tells is told. Nothing is registered.
+    Of a scenario it does what `run` does first, on one host: the simulator, or that of --on.
     """
+    from ackclock.cli.run import check, read_one  # noqa: PLC0415 (a command of its own)
     from ackclock.studies import checking  # noqa: PLC0415 (only this command needs it)
 
     with one_line_errors():
+        if algorithm.endswith(".toml"):
+            check(read_one(Path(algorithm)), linux_of(on))
+            out.print(f"{algorithm}: --on {on} takes it")
+            return
+        if on != SIM:
+            raise AckclockError(f"--on {on}: a C file is checked for all; leave it out")
         checked = checking.check(algorithm)
         if as_json:
             print_json(asdict(checked), indent=2)

@@ -224,6 +224,9 @@ def build_command(
         Path | None,
         typer.Option(help="A source of your own, such as linux-7.3.tar.xz.", metavar="FILE"),
     ] = None,
+    hz: Annotated[
+        int, typer.Option(help="Its timer ticks per second, as of a scenario.", min=24, max=10000)
+    ] = 1000,
 ) -> None:
     """Build the virtual Linux from Debian's kernel source: once, 5 minutes of a processor.
 
@@ -241,7 +244,9 @@ def build_command(
         if series and source:
             raise AckclockError(f"--series {series} and --source {source}: give one of the two")
         with progress_bar("building Linux") as progress:
-            built = build.build(progress, say=err.print, series=series or SERIES, source=source)
+            built = build.build(
+                progress, say=err.print, series=series or SERIES, source=source, hz=hz
+            )
         out.print(f"built: {built.directory}")
 
 
@@ -309,7 +314,7 @@ def bisect_command(
     settings: Settings = None,
     algorithm: OfFlows = None,
 ) -> None:
-    """Find the first kernel whose run of a scenario differs, in virtual time.
+    """Find the first kernel whose run of a scenario differs, and the packet, in virtual time.
 
     Examples:
         ackclock linux bisect examples/two_cubic.toml --algorithm kernel:cubic --good 6.12 --bad 7.3
@@ -334,6 +339,10 @@ def bisect_command(
         print_report("", found.table())
         out.print(f"the last that is equal: {found.before}")
         out.print(f"the first that differs: {found.first}")
+        told = "none: their packets are equal"
+        if found.packet is not None:
+            told = found.packet.line("before", "first")
+        out.print(f"the first packet that differs: {told}")
 
 
 @linux.command("list")
@@ -351,8 +360,8 @@ def list_command() -> None:
         if not every:
             out.print("none is built; type: ackclock linux build")
             return
-        table = new_table("--on", "Linux", "directory")
+        table = new_table("--on", "Linux", "hz", "directory")
         for built in every:
             name = VLINUX if built.series == SERIES else f"{VLINUX}:{built.series}"
-            table.add_row(name, built.release, str(built.directory))
+            table.add_row(name, built.release, str(built.hz), str(built.directory))
         print_table(table)

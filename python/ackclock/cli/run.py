@@ -158,10 +158,7 @@ def run_command(
         }
         host = linux_of(on)
         for scenario in chosen.values():  # the last is refused before the first runs
-            if host:
-                host.check(scenario)
-            else:
-                scenario.check()
+            check(scenario, host)
         valid = True
         for name, scenario in chosen.items():
             path = output / name if output and len(chosen) > 1 else output
@@ -170,7 +167,7 @@ def run_command(
                     summary = _over_seeds(name, scenario, seeds, jobs, directory)
                 else:
                     summary = _one(name, scenario, host, attempts, acks, (packets, qlog), directory)
-            _show(summary, name, scenario.tied(), titled=len(chosen) > 1, as_json=as_json)
+            _show(summary, name, scenario, titled=len(chosen) > 1, as_json=as_json)
             if path is not None and not as_json:
                 out.print(f"written to {path}")
             for file in (pcapng, qlog):
@@ -179,6 +176,14 @@ def run_command(
             valid &= summary.get("certificate", {"valid": True})["valid"]
         if not valid:
             raise typer.Exit(INVALID)
+
+
+def check(scenario: "Scenario", host: "Linux | None") -> None:
+    """Raises `AckclockError` for what `host`, or the simulator, would refuse before it runs."""
+    if host:
+        host.check(scenario)
+    else:
+        scenario.check()
 
 
 def _check_options(
@@ -359,8 +364,11 @@ def _over_seeds(
     return summed
 
 
-def _show(summed: dict[str, Any], name: str, tied: int, *, titled: bool, as_json: bool) -> None:
+def _show(
+    summed: dict[str, Any], name: str, scenario: "Scenario", *, titled: bool, as_json: bool
+) -> None:
     from ackclock.results import summary  # noqa: PLC0415 (slow to import)
+    from ackclock.scenario import installed  # noqa: PLC0415 (slow to import)
 
     if as_json:
         line = {"scenario": name} | summary.json_ready(summed)
@@ -373,8 +381,10 @@ def _show(summed: dict[str, Any], name: str, tied: int, *, titled: bool, as_json
     for line in summary.trace_lines(summed):
         out.print(styled(line, "dim"))
     out.print(summary.totals(summed))
-    if tied:
+    if tied := scenario.tied():
         out.print(
             f"{tied} flows start in the same nanosecond, so their order in the file counts; "
             "to spread their starts: --set flow.start_spread=1s"
         )
+    if note := installed.note(scenario):
+        out.print(note)

@@ -33,8 +33,11 @@ def host(name: str, jobs: int = 0, on_invalid: Callable[[Result], None] | None =
 def like(scenario: Scenario, name: str = Testbed.kind) -> Scenario:
     """What the simulator is given beside it: its ticks, its TCP, and ours for `kernel:NAME`."""
     beside = host(name)
-    flows = [
-        {**flow.given} | {"algorithm": flow.algorithm.removeprefix(KERNEL)}
-        for flow in scenario.flows
-    ]
-    return scenario.replace(flow=flows, hz=beside.hz() or scenario.hz, profile=beside.profile())
+    ours = {
+        key: [
+            {**each.given} | {"algorithm": each.algorithm.removeprefix(KERNEL)} for each in tables
+        ]
+        for key, tables in (("flow", scenario.flows), ("session", scenario.sessions))
+    }
+    ticks = {"hz": hz} if (hz := beside.hz()) else {}
+    return scenario.replace(**ours, **ticks, profile=beside.profile())

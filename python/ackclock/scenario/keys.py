@@ -503,6 +503,9 @@ class Flow(Table):
     delayed_ack_segments: Full segments per ACK (default: the scenario's `delayed_ack_segments`). (1
         to 64)
     reads: When the application of its receiver reads (default: the scenario's `reads`).
+    gro: The device of its receiver merges packets (GRO) until it has been quiet for so long
+        (`gro_flush_timeout`), so that TCP takes up to 64 KiB as one (default: it merges none). (1us
+        to 1ms)
     hides: What its receiver hides from it, to get more than its share: `nothing`; `losses`, so that
         it acknowledges packets that never came; or `marks`, of which it echoes none.
     rate: How fast `udp` sends, IP headers included. (1kbit to 1tbit)
@@ -548,6 +551,7 @@ class Flow(Table):
     ecn: Literal[False, True, "accurate"] = False
     delayed_ack_segments: int | None = None
     reads: Literal["at once", "bulk"] | None = None
+    gro: str | None = None
     hides: Literal["nothing", "losses", "marks"] = "nothing"
     rate: str | None = None
     count: int = 1
@@ -606,6 +610,9 @@ class Session(Table):
     delayed_ack_segments: Full segments per ACK (default: the scenario's `delayed_ack_segments`). (1
         to 64)
     reads: When the application of its receiver reads (default: the scenario's `reads`).
+    gro: The device of its receiver merges packets (GRO) until it has been quiet for so long
+        (`gro_flush_timeout`), so that TCP takes up to 64 KiB as one (default: it merges none). (1us
+        to 1ms)
     gap: Mean pause before each connection, drawn from an exponential distribution. (0s to 1000h)
     pareto: Shape of a Pareto distribution of sizes (default: equal sizes). (1.001 to 100)
     lognormal: Standard deviation of the logarithm of lognormal sizes (default: equal sizes). (0.001
@@ -646,6 +653,7 @@ class Session(Table):
     ecn: Literal[False, True, "accurate"] = False
     delayed_ack_segments: int | None = None
     reads: Literal["at once", "bulk"] | None = None
+    gro: str | None = None
     gap: str = "0s"
     pareto: float | None = None
     lognormal: float | None = None
@@ -706,6 +714,8 @@ class ScenarioKeys(Table):
         not yet acknowledged: Linux 2.6 walks over them. At most 2500 ACKs wait meanwhile (Leith et
         al. 2007). (0s to 1ms)
     sample_interval: Time between two samples; "0s": no samples. (0s to 1000h)
+    host: `"as installed"`: where nothing else is written, a `receive_buffer` of 6 MiB, or 32 MiB
+        with `linux-7` (`tcp_rmem`), and `hz` 250 (docs/vlinux.md).
     bottleneck: The shared link: link 1.
     links: More links, numbered from 2: packets pass links in series.
     flows: Flows, numbered from 1 in every table.
@@ -736,6 +746,7 @@ class ScenarioKeys(Table):
     pacing: bool = False
     sack_cost: str = "0s"
     sample_interval: str = "100ms"
+    host: Literal["as installed"] | None = None
     bottleneck: Bottleneck
     links: tuple[Bottleneck, ...] = ()
     flows: tuple[Flow, ...] = ()

@@ -10,17 +10,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+import polars as pl
+
 from ackclock.base.errors import AckclockError
 from ackclock.draw import html
 from ackclock.hosts import vlinux
 from ackclock.hosts.vlinux import build, sources
 from ackclock.hosts.vlinux.build import Built
 from ackclock.hosts.vlinux.trees import Commit, Tree
-from ackclock.hosts.work import CACHE, check_writable, keep
+from ackclock.hosts.work import CACHE, check_writable
 from ackclock.results import tables
 from ackclock.results.result import Result
 from ackclock.scenario.scenario import Scenario
 from ackclock.store import entries
+from ackclock.studies import diverge
 
 Progress = Callable[[float], None]
 
@@ -81,6 +84,8 @@ class Found:
     before: str
     good: Result
     other: Result
+    #: Of the last that is equal and the first that is not; None: their packets are equal.
+    packet: diverge.Difference | None = None
 
     def table(self) -> html.Table:
         """What each flow got of both."""
@@ -120,36 +125,47 @@ def bisect(
     """
     check_writable(cache)
     run = partial(_run, scenario, kernels, cache, progress)
-    good, last = run(0), len(kernels.names) - 1
+    (good, packets), last = run(0), len(kernels.names) - 1
     say(f"good: {kernels.names[0]}")
-    other = run(last)
+    other, others = run(last)
     if _same(good, other):
         return Found(None, kernels.names[0], good, other)
     say(f"bad: {kernels.names[last]}")
     low, high = 0, last
     while high - low > 1:
         middle = (low + high) // 2
-        result = run(middle)
-        equal = _same(good, result)
-        low, high = (middle, high) if equal else (low, middle)
-        other = other if equal else result
+        result, of_it = run(middle)
+        if equal := _same(good, result):
+            low, packets = middle, of_it
+        else:
+            high, other, others = middle, result, of_it
         left = high - low - 1
         say(f"{'equal' if equal else 'differs'}: {kernels.names[middle]} ({left} left)")
-    return Found(kernels.names[high], kernels.names[low], good, other)
+    both = {"before": packets, "first": others}
+    manifests = {"before": good.manifest, "first": other.manifest}
+    packet = diverge.between(scenario, both, manifests).first
+    return Found(kernels.names[high], kernels.names[low], good, other, packet)
 
 
 def _run(
     scenario: Scenario, kernels: Kernels, cache: Path, progress: Progress | None, place: int
-) -> Result:
-    """The run of one kernel, kept or new."""
+) -> tuple[Result, pl.DataFrame]:
+    """The run of one kernel and its packets, kept or new."""
     key = scenario.key(kernels.version(place))
-    result = entries.find(cache / key, Result.load)
-    if result is None:
+    if (kept := entries.find(cache / key, _load)) is None:
+        packets: list[pl.DataFrame] = []
         with kernels.ready(place, progress) as built:
-            result = vlinux.run(scenario, built=built)
-        keep(replace(result, manifest=result.manifest | {"key": key}), cache)
-        result = Result.load(cache / key)
-    return result
+            result = vlinux.run(scenario, on_packets=packets.append, built=built)
+        result = replace(result, manifest=result.manifest | {"key": key})
+        write = partial(result.write, packets=packets[0])
+        entries.keep(cache / key, write, _load)
+        kept = _load(cache / key)
+    return kept
+
+
+def _load(entry: Path) -> tuple[Result, pl.DataFrame]:
+    """Raises `OSError`, too, for a run that another command kept, without its packets."""
+    return Result.load(entry), pl.read_parquet(entry / "packets.parquet")
 
 
 def _same(one: Result, other: Result) -> bool:

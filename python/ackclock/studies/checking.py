@@ -51,6 +51,10 @@ def check(spec: str) -> Checked:
         checked.problems = problems_of(str(error), spec)
         checked.hosts["simulator"] = "refuses it"
         return checked
+    if not shown["source"]:
+        raise AckclockError(
+            f"{spec}: has no file here; give a C file of your own, such as ./my_cc.c"
+        )
     if shown["source"].startswith("algorithms/") and not spec.startswith("algorithms/"):
         raise AckclockError(f"{spec}: is built in; give a C file of your own, such as ./my_cc.c")
     checked.hosts["simulator"] = f"compiles it: {shown['name']}"

@@ -78,6 +78,15 @@ class Difference:
         kind, *more = {row["kind"] for row in (self.one, self.other) if row}
         return f"{found}; {LOOK['both' if more else kind]}"
 
+    def line(self, one: str, other: str) -> str:
+        """The packet of both sides with their times, and what `says` says."""
+        both = " | ".join(
+            f"{side}: {_packet(row)} at {row['time_ns'] / 1e6:.6f} ms" if row else f"{side}: none"
+            for side, row in ((one, self.one), (other, self.other))
+        )
+        told = self.says(one, other)
+        return f"flow {self.flow}, after {self.before} equal packets: {both}: {told}"
+
 
 @dataclass(frozen=True)
 class Divergence:
@@ -186,6 +195,8 @@ def diverge(
     """
     if on == beside:
         raise AckclockError(f"--beside {beside}: it is the other side, too; write another series")
+    if not scenario.flows:
+        raise AckclockError("the packets of sessions are not compared: add a [[flow]]")
     scenario = scenario.replace(jitter="0s")
     packets: dict[str, pl.DataFrame] = {}
     manifests = {}

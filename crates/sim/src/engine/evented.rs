@@ -58,7 +58,7 @@ impl Ledger<Transit<Segment>> for Losses<'_, '_> {
             | Header::SynAck
             | Header::Established
             | Header::WindowProbe
-            | Header::LastAck
+            | Header::LastAck(_)
             | Header::Copied => (),
         }
     }
@@ -75,7 +75,7 @@ impl Ledger<Transit<Segment>> for Losses<'_, '_> {
             | Header::SynAck
             | Header::Established
             | Header::WindowProbe
-            | Header::LastAck
+            | Header::LastAck(_)
             | Header::Copied => Header::Copied,
         };
         *self.census.queued_of(&header) += 1;
@@ -340,6 +340,7 @@ impl<'a> Simulation<'a, Network<Segment>> {
                 let ecn = packet.ecn;
                 flow.datagram_left(to, at_ns, Datagram { ecn, ..datagram });
             }
+            Header::LastAck(_) => self.control_left(element, &header, Some(at_ns), packet.ecn),
             Header::Syn { .. } | Header::SynAck | Header::Established | Header::WindowProbe
                 if current =>
             {
@@ -349,7 +350,6 @@ impl<'a> Simulation<'a, Network<Segment>> {
             | Header::SynAck
             | Header::Established
             | Header::WindowProbe
-            | Header::LastAck
             | Header::Copied => (),
         }
         let next_ns = self.flows[element].next_event_ns();

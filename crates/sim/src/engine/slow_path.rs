@@ -50,6 +50,9 @@ impl<W: Wire> Simulation<'_, W> {
             if let Some(capture) = taps::at(&mut self.capture, now_ns) {
                 capture.ack_arrives(now_ns, element, &ack);
             }
+            if let Some(left_ns) = ack.left_ns() {
+                connection.receiver.ack_reaches(left_ns, now_ns);
+            }
             connection.sender.handle_ack(now_ns, &ack);
         }
         if !connection.sender.is_quiet() {
@@ -202,6 +205,9 @@ impl<W: Wire> Simulation<'_, W> {
     #[cold]
     #[inline(never)]
     pub(super) fn run_application(&mut self, element: usize, now_ns: u64) -> bool {
+        if self.answer_fins(element, now_ns) {
+            return false;
+        }
         let flow = &mut self.flows[element];
         let stopped = flow.application_ns <= now_ns && flow.run_application(self.scenario, now_ns);
         if let (ConnectionState::Open(connection), true) = (&flow.state, stopped) {
@@ -242,6 +248,9 @@ impl<W: Wire> Simulation<'_, W> {
     /// A host sends a packet of the handshake: SYN and final ACK take the way of data, the SYN-ACK the
     /// way back.
     pub(super) fn connect(&mut self, element: usize, now_ns: u64) -> Result<(), RunError> {
+        if self.answer_fins(element, now_ns) {
+            return Ok(());
+        }
         let flow = &mut self.flows[element];
         let (path, field) = (flow.path, flow.control_field());
         let retry_ns = flow.syn_again_ns(self.scenario.hz, now_ns);
@@ -340,8 +349,8 @@ impl<W: Wire> Simulation<'_, W> {
     /// Ends the transfer of a session: removes the connection and draws the next one.
     pub(super) fn end_transfer(&mut self, element: usize, now_ns: u64) {
         // The ACK that ends it is the receiver's FIN (`tcp_time_wait`).
-        let route = self.flows[element].path.data;
-        W::send(self, element, now_ns, route, Header::LastAck);
+        self.flows[element].await_last_ack(self.scenario.hz, now_ns);
+        self.send_last_ack(element, now_ns, self.flows[element].connection);
         let flow = &mut self.flows[element];
         let transfer = flow.transfer(self.scenario, now_ns);
         if let (ConnectionState::Open(connection), Some(session), Some(transfer)) =
@@ -352,6 +361,26 @@ impl<W: Wire> Simulation<'_, W> {
             self.result.transfers.push(transfer);
         }
         flow.prepare(self.scenario, now_ns);
+    }
+
+    fn send_last_ack(&mut self, element: usize, now_ns: u64, connection: u32) {
+        let route = self.flows[element].path.data;
+        W::send(self, element, now_ns, route, Header::LastAck(connection));
+    }
+
+    /// FINs of a session's receivers come again, if it is time. Returns whether they do.
+    #[cold]
+    fn answer_fins(&mut self, element: usize, now_ns: u64) -> bool {
+        let flow = &mut self.flows[element];
+        let session = flow.session.as_mut();
+        let Some(session) = session.filter(|of| of.next_fin_ns() <= now_ns) else {
+            return false;
+        };
+        for connection in session.take_fins(now_ns) {
+            self.send_last_ack(element, now_ns, connection);
+        }
+        self.flows[element].await_fins();
+        true
     }
 
     pub(super) fn record_event(

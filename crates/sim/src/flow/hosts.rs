@@ -86,6 +86,8 @@ impl<'a> Flow<'a> {
             let changes = self.scenario.read_rate_at.iter();
             let changes = changes.map(|step| (step.time_ns, step.rate_bps));
             receiver.read_slowly([(0, rate_bps)].into_iter().chain(changes));
+        } else if let Some(quiet_ns) = self.scenario.gro_ns {
+            receiver.merge_packets(quiet_ns, mss, scenario.header_of(self.scenario));
         } else if self.in_batches {
             receiver.read_after_batches();
         }

@@ -3,8 +3,7 @@
 use super::{ConnectionState, Flow};
 use crate::census::TraceHash;
 use crate::header::Header;
-use crate::scenario::EcnMode;
-use crate::tcp::{Ack, Transmit};
+use crate::tcp::{Ack, Packet, Transmit};
 use ackclock_net::link::Predicted;
 use ackclock_net::queue::Cause;
 
@@ -123,6 +122,12 @@ impl Flow<'_> {
                     connection.receiver.on_window_probe(at_ns);
                 }
             }
+            (_, Header::LastAck(connection)) => {
+                if let (Some(session), Some(at_ns)) = (&mut self.session, arrives_ns) {
+                    session.last_ack_arrives(*connection, at_ns);
+                    self.await_fins();
+                }
+            }
             _ => (),
         }
     }
@@ -212,7 +217,10 @@ impl Flow<'_> {
         let fin_end = connection.sender.fin_end();
         let (last, from) = (segment + 1 == fin_end, receiver.acknowledged());
         let full = self.last_packet_bytes == self.packet_bytes;
-        if self.ecn != EcnMode::Off {
+        if self.is_special {
+            if self.scenario.gro_ns.is_some() {
+                return self.receive_merged(at_ns, sent_ns, segment, burst, leaves);
+            }
             let (flags, marks) = ([pushed, last], burst.marks_of(segment));
             let acks = receiver.handle_marked_segment(at_ns, segment, sent_ns, flags, marks);
             for ack in acks.into_iter().flatten() {
@@ -228,6 +236,37 @@ impl Flow<'_> {
             if two && self.session.is_some() && self.path.acks.is_some() {
                 self.answer(at_ns, Ack::new(fin_end - 1, ack.echo_ns), &mut leaves);
             }
+            self.answer(at_ns, ack, &mut leaves);
+        }
+    }
+
+    /// The same where the device merges packets.
+    #[cold]
+    #[inline(never)]
+    fn receive_merged(
+        &mut self,
+        at_ns: u64,
+        sent_ns: u64,
+        segment: u64,
+        burst: Transmit,
+        mut leaves: impl FnMut(u64, &Ack),
+    ) {
+        let ConnectionState::Open(connection) = &mut self.state else {
+            return;
+        };
+        let full = self.last_packet_bytes == self.packet_bytes;
+        let packet = Packet {
+            first: segment,
+            segments: 1,
+            sent_ns,
+            marks: burst.marks_of(segment),
+            pushed: self.kernel.pushes_bursts && burst.pushes(segment),
+            last: segment + 1 == connection.sender.fin_end(),
+            is_full: segment + 1 < self.segments || (segment < self.segments && full),
+            has_data: segment < self.segments,
+        };
+        let acks = connection.receiver.handle_packet(at_ns, packet);
+        for ack in acks.into_iter().flatten() {
             self.answer(at_ns, ack, &mut leaves);
         }
     }

@@ -180,9 +180,7 @@ rows! { FLOW of Flow:
     route = (any) _ [Yes, Yes, SAME_PATH];
     back = (empty) [Yes, Yes, SILENT, Yes] [Yes, Yes, SAME_PATH];
     rtt_ns = (any) _ [Yes, Yes, ONE_PATH];
-    rtt_exponential_ns = (is 0) _ [Only("0s in sessions", |on, flow| when(
-        on.in_session && flow.rtt_exponential_ns != 0,
-        "its hosts would need another for each transfer")), No("it draws none"), AsKernel];
+    rtt_exponential_ns = (is 0) _ [Yes, No("it draws none"), AsKernel];
     start_ns, start_spread_ns = (any) _ [Yes, Yes, idle()];
     stop_ns = (none) [Yes, Yes, Yes, No("a session does not stop")] [Yes, Yes, idle()];
     frames = (none) [Yes, Yes, SILENT, OF_SIZES] [Yes, HAS_DATA, AsKernel];
@@ -223,6 +221,8 @@ rows! { FLOW of Flow:
          Only("2", |_, flow| delayed(flow.delayed_ack_segments)), AsKernel];
     reads = (none) [Yes, SILENT, SILENT, Yes]
         [Yes, Only("\"at once\"", |_, flow| in_bulk(flow.reads)), AsKernel];
+    gro_ns = (none) [MODELLED, SILENT, SILENT, Yes]
+        [Yes, No("its devices merge as they are set"), AsKernel];
     hides = (is Hides::Nothing) [Yes, SILENT, SILENT, No("a session's receiver is honest")]
         [HONEST, HONEST, AsKernel];
     rate_bps = (none) [Only("max_pacing_rate", |_, flow| when(
@@ -257,7 +257,7 @@ rows! { SCENARIO of Scenario:
         Only("the kernel's own", |on, all| on.other_profile(Some(all.profile).filter(|of| *of != Profile::Linux6))),
         Only("linux-6", |_, all| when(!all.profile.is_new(), "its TCP is today's")), AsKernel];
     hz = (any) _ [
-        Only("1000", |_, all| when(all.hz != 1000, "its kernel has 1000 ticks per second")),
+        By("1000, or a kernel of its own: `ackclock linux build --hz 250`"),
         By("the kernel's; `compare` gives it to the simulator"), AsKernel];
     mss_bytes = (any) _ [
         Only("at most 65215", |_, all| when(all.mss_bytes > MOST_MSS_BYTES,

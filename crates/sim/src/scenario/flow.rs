@@ -176,6 +176,12 @@ pub struct Flow {
     // JSON leaves out none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads: Option<Reads>,
+    /// The device of its receiver merges packets (GRO) until it has been quiet for so long
+    /// (`gro_flush_timeout`), so that TCP takes up to 64 KiB as one (default: it merges none).
+    // JSON leaves out none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1_000, max = 1_000_000), example = 20_000)]
+    pub gro_ns: Option<u64>,
     /// What its receiver hides from it, to get more than its share: `nothing`; `losses`, so that it
     /// acknowledges packets that never came; or `marks`, of which it echoes none.
     // JSON leaves out `nothing`.

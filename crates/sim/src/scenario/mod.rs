@@ -115,8 +115,8 @@ fn is_zero(number: &u64) -> bool {
 }
 
 /// When the first pause of a session begins, ns, and of each of its connections the pause before it, ns,
-/// and its size, bytes (`None`: without end).
-pub type Connections = (u64, Vec<(u64, Option<u64>)>);
+/// its size, bytes (`None`: without end), and its RTT, ns.
+pub type Connections = (u64, Vec<(u64, Option<u64>, u64)>);
 
 /// The code and the parameters of each algorithm of a scenario, by its spec in the scenario.
 pub type Algorithms = BTreeMap<String, Configured>;
@@ -211,13 +211,17 @@ impl Scenario {
     /// Whether packets of a flow may arrive at one instant: a link on their way, or on that of its ACKs, lets
     /// several go at once.
     pub(crate) fn arrives_in_batches(&self, flow: &Flow) -> bool {
-        let numbered = flow.route.iter().chain(&flow.back);
-        let usual = flow.route.is_empty().then_some(&self.bottleneck);
-        let links = numbered.filter_map(|&number| self.link(number));
-        links.chain(usual).any(|link| {
+        let lets_several_go = |link: &Bottleneck, bytes: u32| {
             let delays_vary = link.delay_jitter.is_some() || !link.delay_at.is_empty();
-            link.trace_ms.is_some() || delays_vary
-        })
+            link.trace_ms.is_some() || delays_vary || link.burst_bytes >= 2 * u64::from(bytes)
+        };
+        let (header_bytes, mss) = (self.header_of(flow), self.mss_of(flow));
+        let link = |&number: &u32| self.link(number);
+        let usual = flow.route.is_empty().then_some(&self.bottleneck);
+        let mut forth = flow.route.iter().filter_map(link).chain(usual);
+        let mut back = flow.back.iter().filter_map(link);
+        forth.any(|link| lets_several_go(link, header_bytes + mss))
+            || back.any(|link| lets_several_go(link, header_bytes))
     }
 
     /// The link with this number.

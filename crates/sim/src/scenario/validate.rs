@@ -3,7 +3,7 @@
 use super::able::Host;
 use super::error::{check, within};
 use super::limits::{MAX_DURATION_NS, NS_PER_S};
-use super::{Algorithms, Direction, Flow, Reads, Scenario, ScenarioError, Session};
+use super::{Algorithms, Direction, EcnMode, Flow, Hides, Reads, Scenario, ScenarioError, Session};
 use crate::schema::{self, distinct};
 use crate::topology::Topology;
 use ackclock_host::Snapshot;
@@ -229,6 +229,19 @@ impl Scenario {
                 &name("receive_buffer_bytes"),
                 tuned.unwrap_or_default(),
                 fix,
+            )?;
+        }
+        for (is_wrong, other) in [
+            (tuned.is_some(), "receive_buffer"),
+            (flow.read_rate_bps.is_some(), "read_rate"),
+            (flow.hides != Hides::Nothing, "hides"),
+            (flow.ecn == EcnMode::Accurate, "accurate ECN"),
+        ] {
+            check(
+                flow.gro_ns.is_none() || !is_wrong,
+                &name("gro_ns"),
+                flow.gro_ns.unwrap_or_default(),
+                &format!("is not modelled with {other}; leave one out"),
             )?;
         }
         check(

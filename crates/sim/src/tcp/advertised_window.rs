@@ -119,6 +119,14 @@ impl AdvertisedWindow {
         self.grows
     }
 
+    /// A segment out of order lets it grow (`tcp_grow_window`), before the application has asked for less.
+    pub(super) fn grow(&mut self) {
+        if self.grows {
+            let bytes = GROWTH_SEGMENTS * u64::from(self.segment_bytes);
+            self.above = self.above.saturating_add((bytes >> self.shift) as u16);
+        }
+    }
+
     /// Bytes of a segment.
     pub(super) fn segment_bytes(&self) -> u32 {
         self.segment_bytes

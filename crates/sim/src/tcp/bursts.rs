@@ -67,12 +67,12 @@ impl Bursts {
 
     /// Whether the head of the write queue waits for the next ACK, which will allow a full burst of
     /// `burst` segments. The congestion window now allows `quota` segments and the receive window
-    /// `room`. The head of the window, which that ACK acknowledges, was sent at `head_sent_ns`.
+    /// `room` and `rest` bytes more. The head of the window, which that ACK acknowledges, was sent at `head_sent_ns`.
     #[inline]
     pub(super) fn defers(
         &self,
         host: &Host,
-        (quota, room): (u64, u64),
+        (quota, room, rest): (u64, u64, u64),
         burst: u64,
         head: &Head,
         head_sent_ns: u64,
@@ -102,7 +102,16 @@ impl Bursts {
                 && u64::from(TSO_WIN_DIVISOR) * quota < window;
             return if waits { Defers::ForCwnd } else { Defers::No };
         }
-        if limit >= burst || (!head.tail && limit >= head.segments) || 3 * limit >= window {
+        let is_third = match rest {
+            0 => 3 * limit >= window,
+            _ => {
+                let (mss, cwnd) = (u64::from(tp.mss_cache), u64::from(tp.snd_cwnd));
+                let room_bytes = room * mss + rest;
+                let window_bytes = room_bytes + u64::from(tp.packets_out) * mss;
+                (quota * mss).min(room_bytes) >= window_bytes.min(cwnd * mss) / 3
+            }
+        };
+        if limit >= burst || (!head.tail && limit >= head.segments) || is_third {
             return Defers::No;
         }
         // Do not wait either if the next ACK is more than min(srtt/2, 1 ms) away.
@@ -111,7 +120,8 @@ impl Bursts {
         if next_ack_ns > now_ns + (srtt_ns / 2).min(TSO_DEFER_NS) {
             return Defers::No;
         }
-        if limit > head.segments {
+        let room = room + u64::from(rest > 0);
+        if quota.min(room) > head.segments {
             Defers::ForData
         } else if quota < room {
             Defers::ForCwnd
@@ -187,7 +197,7 @@ mod tests {
         let defers = |quota, next_ack_us| {
             autosized.defers(
                 &host,
-                (quota, ROOM),
+                (quota, ROOM, 0),
                 20,
                 &packet(45, false),
                 head_ns(next_ack_us),
@@ -197,28 +207,32 @@ mod tests {
         assert_eq!(defers(10, 1_001), Defers::No);
         assert_eq!(defers(20, 0), Defers::No, "a full burst");
         assert_eq!(defers(34, 0), Defers::No, "a third of the window");
-        let what = |head, room| autosized.defers(&host, (10, room), 20, &head, head_ns(0));
+        let what = |head, room| autosized.defers(&host, (10, room, 0), 20, &head, head_ns(0));
         assert_eq!(what(packet(10, false), ROOM), Defers::No, "all of a packet");
         assert_eq!(what(packet(10, true), ROOM), Defers::ForCwnd);
         assert_eq!(what(packet(9, true), ROOM), Defers::ForData);
         assert_eq!(what(packet(1, true), ROOM), Defers::No, "a single segment");
-        assert_eq!(what(packet(45, false), 9), Defers::ForWindow);
+        assert_eq!(what(packet(45, false), 10), Defers::ForWindow);
+        // The window ends inside the next segment.
+        let rest =
+            |rest| autosized.defers(&host, (10, 10, rest), 20, &packet(45, false), head_ns(0));
+        assert_eq!([rest(0), rest(1)], [Defers::ForWindow, Defers::ForCwnd]);
         let single = bursts(Profile::Linux6, false, false);
         let head = packet(45, false);
         assert_eq!(
-            single.defers(&host, (10, ROOM), 20, &head, head_ns(0)),
+            single.defers(&host, (10, ROOM, 0), 20, &head, head_ns(0)),
             Defers::No
         );
         let head_ns = head_ns(0);
         host.clock(host.now_ns() + 1_000_001);
         assert_eq!(
-            autosized.defers(&host, (10, ROOM), 20, &head, head_ns),
+            autosized.defers(&host, (10, ROOM, 0), 20, &head, head_ns),
             Defers::No,
             "the last burst was long ago"
         );
         host.set_next_send_ns(host.now_ns() - 1_000_000);
         assert_eq!(
-            autosized.defers(&host, (10, ROOM), 20, &packet(45, false), head_ns),
+            autosized.defers(&host, (10, ROOM, 0), 20, &packet(45, false), head_ns),
             Defers::ForCwnd,
             "it took its time at the pacing rate"
         );
@@ -234,7 +248,7 @@ mod tests {
             tail: true,
         };
         let defers = |host: &Host, quota, room, burst| {
-            saved.defers(host, (quota, room), burst, &head, 0) != Defers::No
+            saved.defers(host, (quota, room, 0), burst, &head, 0) != Defers::No
         };
         assert!(defers(&host, 29, ROOM, 45) && !defers(&host, 30, ROOM, 45));
         assert!(!defers(&host, 29, 87, 45), "the receive window is smaller");
@@ -257,7 +271,8 @@ mod tests {
                 segments: ROOM,
                 tail: true,
             };
-            let defers = |host: &Host| saved.defers(host, (29, ROOM), 45, &head, 0) != Defers::No;
+            let defers =
+                |host: &Host| saved.defers(host, (29, ROOM, 0), 45, &head, 0) != Defers::No;
             assert!(defers(&host));
             host.note_deferred();
             for _ in 0..3 {

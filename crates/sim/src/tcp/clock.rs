@@ -6,13 +6,19 @@
 /// Jiffies at the start of a run, before a host's phase is added. A multiple of all granularities
 /// of the timer wheel that matter.
 pub(super) const FIRST_JIFFY: u64 = 1_000_000;
-/// So many more has a host of the virtual Linux, modulo 4096: it has 1000 Hz, and a run begins 2 s after
-/// it has started with `INITIAL_JIFFIES`, −300 s. The timer wheel rounds up to multiples of 8, 64, 512.
-pub(super) const VIRTUAL_JIFFIES: u64 = 431;
+/// When a run begins on the virtual Linux, which starts 2 s before with `INITIAL_JIFFIES`, −300 s.
+const VIRTUAL_START_S: i64 = -298;
+/// The timer wheel rounds up to multiples of 8, 64, 512, of these jiffies, modulo 4096.
+const WHEEL: i64 = 4096;
 /// A timer of up to 62 jiffies fires on its jiffy. Each further level of the wheel is eight times
 /// as coarse (`LVL_START`, `LVL_CLK_SHIFT`).
 const FINE_JIFFIES: u64 = 63;
 const LEVEL_SHIFT: u32 = 3;
+
+/// So many more than [`FIRST_JIFFY`] has a host of the virtual Linux before the first tick.
+pub(super) const fn virtual_jiffies(hz: u32) -> u64 {
+    (VIRTUAL_START_S * hz as i64 - 1 - FIRST_JIFFY as i64).rem_euclid(WHEEL) as u64
+}
 
 /// A host's clock.
 #[derive(Clone, Copy, Debug)]
@@ -36,11 +42,7 @@ impl Clock {
         Self {
             now_ns: 0,
             next_tick_ns: phase_ns,
-            jiffies: if rounds_up && hz == 1_000 {
-                FIRST_JIFFY + VIRTUAL_JIFFIES
-            } else {
-                FIRST_JIFFY
-            },
+            jiffies: FIRST_JIFFY + if rounds_up { virtual_jiffies(hz) } else { 0 },
             per_tick: u64::MAX / tick_us as u64 + 1,
             tick_ns: 1_000_000_000 / hz,
             tick_us: tick_us as u16,
@@ -75,7 +77,7 @@ impl Clock {
     }
 
     #[inline]
-    pub(super) fn jiffies(&self) -> u64 {
+    pub(crate) fn jiffies(&self) -> u64 {
         self.jiffies
     }
 
@@ -158,7 +160,7 @@ mod tests {
     #[test]
     fn a_timer_never_fires_early() {
         let clock_6 = clock(Profile::Linux6, 1_000);
-        assert_eq!(clock_6.jiffies(), FIRST_JIFFY + VIRTUAL_JIFFIES + 277);
+        assert_eq!(clock_6.jiffies(), FIRST_JIFFY + 431 + 277);
         assert_eq!(clock_6.fires_ns(40), 317 * MS);
         assert_eq!(clock_6.fires_ns(0), 277 * MS);
         // From 63 jiffies on the wheel counts in eights, from 504 on in 64s.

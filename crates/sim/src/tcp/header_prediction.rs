@@ -26,6 +26,11 @@ impl Sender {
             self.set_due_timer();
             return;
         }
+        if ack.ack > self.board.nxt() {
+            // The FIN had arrived, and then left again with the last data.
+            let (ack, nxt) = (ack.clone(), self.board.nxt());
+            return self.handle_ack(now_ns, &Ack { ack: nxt, ..ack });
+        }
         self.forget_plan();
         match self.era {
             Era::Linux6 => linux6::tcp_ack(self, now_ns, ack),

@@ -41,14 +41,18 @@ pub(super) struct Limits {
     /// The segment with the FIN ends there: above `total` while the application has not closed; 0: it never
     /// does.
     fin_end: u64,
+    /// The last segment with data is no full one.
+    ends_short: bool,
     /// How much the application has written so far, segments.
     written: u64,
-    /// The receive window until the first ACK: the handshake shows no scaled one.
+    /// The receive window until new data are acknowledged: the handshake shows no scaled one, ACKs of a gap do.
     first_window: u64,
     /// By so many segments the first ACK's window is larger than later ones.
     growth: u8,
     /// The end of the first ACK's window, once it has come. A window never ends before it.
     first_edge: u64,
+    /// Bytes of a segment that is not all in the window.
+    pub(super) edge_bytes: u64,
     /// The application says when it writes.
     has_explicit_writes: bool,
     /// The application fills a send buffer of its own size again, after each ACK.
@@ -81,17 +85,19 @@ impl Limits {
     ) -> Self {
         Self {
             flow,
-            first_window,
+            first_window: first_window.min(flow.receive_window),
             growth: if clamps_window {
                 GROWTH_SEGMENTS as u8
             } else {
                 0
             },
             first_edge: 0,
+            edge_bytes: 0,
             total: flow.segments,
             reports_at: flow.segments,
             offered: flow.segments,
             fin_end: 0,
+            ends_short: false,
             written: 0,
             has_explicit_writes: false,
             refills: flow.send_buffer != u64::MAX,
@@ -112,10 +118,10 @@ impl Limits {
         (self.first_window, self.growth) = (first_window, 0);
     }
 
-    /// An ACK tells a window that ends there. It never ends before an earlier one.
-    pub(super) fn advertise_edge(&mut self, edge: u64) {
+    /// An ACK tells a window that ends so many bytes behind a segment. It never ends before an earlier one.
+    pub(super) fn advertise_edge(&mut self, edge: u64, bytes: u64) {
         self.flow.receive_window = 0;
-        self.first_edge = self.first_edge.max(edge);
+        (self.first_edge, self.edge_bytes) = (edge, bytes).max((self.first_edge, self.edge_bytes));
     }
 
     /// When this is acknowledged, there is something to tell.
@@ -149,8 +155,10 @@ impl Limits {
         }
     }
 
-    /// The application closes when it has written all. A flow without end never does.
-    pub(super) fn close_when_written(&mut self) {
+    /// The application closes when it has written all, of which the last segment may be short. A flow without
+    /// end never does.
+    pub(super) fn close_when_written(&mut self, ends_short: bool) {
+        self.ends_short = ends_short;
         self.fin_end = self.total.checked_add(1).unwrap_or(0);
     }
 
@@ -168,6 +176,18 @@ impl Limits {
             (self.flow.segments, self.reports_at) = (self.fin_end, self.fin_end);
         }
         true
+    }
+
+    /// Whether a FIN of its own has left, and the segment before it has room for it.
+    pub(super) fn has_loose_fin(&self) -> bool {
+        self.ends_short && self.fin_end == self.total && self.offered < self.total
+    }
+
+    /// The last segment takes the FIN in.
+    pub(super) fn collapse_fin(&mut self) {
+        self.fin_end = self.offered;
+        (self.total, self.written) = (self.offered, self.offered);
+        (self.flow.segments, self.reports_at) = (self.offered, self.offered);
     }
 
     /// Where the segment with the FIN ends, if it has left.
@@ -288,17 +308,28 @@ impl Limits {
     #[inline]
     pub(super) fn room(&self, board: &Scoreboard) -> u64 {
         let window = match self.first_edge {
-            0 => self.first_window.min(self.flow.receive_window),
+            0 => self.first_window,
             _ => self.flow.receive_window,
         };
         let end = board.una().saturating_add(window);
         end.max(self.first_edge).saturating_sub(board.nxt())
     }
 
-    /// The ACK that has come may be the first.
+    /// The ACK that has come may be the first. Each of the `sacked` segments that came before has let the window
+    /// grow, as the first in order does.
     #[inline]
-    pub(super) fn note_first_ack(&mut self, board: &Scoreboard) {
-        if self.first_edge == 0 && board.una() > 0 {
+    pub(super) fn note_first_ack(&mut self, board: &Scoreboard, sacked: u32) {
+        if self.first_edge > 0 {
+            return;
+        }
+        if self.growth > 0 && sacked > 0 {
+            let grown = GROWTH_SEGMENTS * u64::from(sacked);
+            // Its ACK shows a scaled window.
+            self.first_window = self.flow.receive_window.saturating_add(grown);
+            let grown = (grown + GROWTH_SEGMENTS).min(u8::MAX.into());
+            self.growth = self.growth.max(grown as u8);
+        }
+        if board.una() > 0 {
             let window = self.flow.receive_window.saturating_add(self.growth.into());
             self.first_edge = board.una().saturating_add(window);
             self.are_none = self.is_unlimited();
@@ -421,8 +452,30 @@ mod tests {
         board.send(host.counts(), S, 10, false);
         for (una, room) in [(1, 3), (2, 3), (3, 3), (4, 4)] {
             board.acknowledge_clean(host.counts(), una);
-            limits.note_first_ack(&board);
+            limits.note_first_ack(&board, 0);
             assert_eq!(limits.room(&board), room, "{una}");
+        }
+    }
+
+    /// Two segments behind a gap wait when the first fills it: each of the three lets a window of 10 grow by two,
+    /// and the ACKs of the gap show that already.
+    #[test]
+    fn what_waits_lets_the_window_grow() {
+        let flow = FlowLimits {
+            segments: 100,
+            receive_window: 10,
+            send_buffer: 100,
+        };
+        let mut limits = Limits::new(flow, 8, true, false);
+        let mut board = Scoreboard::new();
+        let mut host = reno(Profile::Linux6, 1_000);
+        board.send(host.counts(), S, 3, false);
+        for (una, sacked, end) in [(0, 0, 8), (0, 1, 12), (0, 2, 14), (3, 0, 3 + 10 + 6)] {
+            if una > 0 {
+                board.acknowledge_clean(host.counts(), una);
+            }
+            limits.note_first_ack(&board, sacked);
+            assert_eq!(limits.room(&board), end - 3, "{una} {sacked}");
         }
     }
 
@@ -444,7 +497,7 @@ mod tests {
             let mut limits = Limits::new(flow, u64::MAX, true, false);
             let mut board = Scoreboard::new();
             let mut host = reno(Profile::Linux6, 1_000);
-            limits.close_when_written();
+            limits.close_when_written(false);
             board.send(host.counts(), S, nxt as u32, false);
             if una > 0 {
                 board.acknowledge_clean(host.counts(), una);
@@ -467,7 +520,7 @@ mod tests {
             send_buffer: u64::MAX,
         };
         let mut endless = Limits::new(flow, u64::MAX, true, false);
-        endless.close_when_written();
+        endless.close_when_written(false);
         assert!(!endless.are_closed());
     }
 
@@ -483,11 +536,11 @@ mod tests {
         let mut board = Scoreboard::new();
         let mut host = reno(Profile::Linux6, 1_000);
         limits.write(&board);
-        limits.note_first_ack(&board);
+        limits.note_first_ack(&board, 0);
         assert_eq!((limits.room(&board), limits.are_none()), (8, false));
         board.send(host.counts(), S, 8, false);
         board.acknowledge_clean(host.counts(), 1);
-        limits.note_first_ack(&board);
+        limits.note_first_ack(&board, 0);
         assert!(limits.are_none());
     }
 }

@@ -135,6 +135,7 @@ pub use ranges::Range;
 
 pub(crate) use plan::{Linux2_6, Linux6, Plan, Predicted};
 pub use receive_buffer::ReceiveBuffer;
+pub(crate) use receiver::Packet;
 pub use receiver::Receiver;
 pub(crate) use scoreboard::{Retransmission, Rings, Slot, FIRST_CAPACITY};
 pub use sender::{Handshake, Sender, SenderEvent};

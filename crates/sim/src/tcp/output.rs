@@ -99,7 +99,7 @@ impl Sender {
     #[inline(never)]
     fn wait_for_pacing(&mut self) {
         if self.limits.refills() {
-            self.fill_buffer();
+            self.write_all();
         }
         self.limits.close(&self.board);
         let waits = self.limits.available(&self.board) > 0 || self.has_lost_to_send();
@@ -135,6 +135,9 @@ impl Sender {
 
     /// Notes that segments were sent again.
     fn retransmitted(&mut self, mut burst: Transmit) -> Transmit {
+        if self.limits.has_loose_fin() {
+            self.tcp_retrans_try_collapse(burst);
+        }
         self.host.note_sent();
         self.in_softirq.sent(burst.segments);
         burst.pushed |= self.pushes_bursts && burst.segments > 1;
@@ -171,7 +174,7 @@ impl Sender {
     #[inline(always)]
     pub(super) fn transmit_new<P: Plan, const PUSHED: bool>(&mut self) -> Option<Transmit> {
         if self.is_limited::<P>() {
-            self.note_ack_and_write();
+            self.note_ack_and_write(PUSHED);
         } else if P::COMMON.is_none() && self.special == LIMITED {
             self.forget_plan();
         }
@@ -190,9 +193,9 @@ impl Sender {
             }
             return None;
         }
-        let (mut unsent, mut room) = (Limits::NONE, Limits::NONE);
+        let (mut unsent, mut room, mut rest) = (Limits::NONE, Limits::NONE, 0);
         if self.is_limited::<P>() {
-            unsent = self.limits.unsent(&self.board);
+            (unsent, rest) = (self.limits.unsent(&self.board), self.limits.edge_bytes);
             room = self.limits.room(&self.board);
             if unsent == 0 || room == 0 {
                 if unsent > 0 {
@@ -222,7 +225,7 @@ impl Sender {
                 segments = 1;
                 if self.is_throttled(segments, 0) {
                     self.nothing_to_send();
-                    return None;
+                    return self.refill::<P, PUSHED>();
                 }
             }
             return Some(self.send::<P>(segments, in_flight));
@@ -231,7 +234,7 @@ impl Sender {
         let wanted = u64::from(quota.min(bursts.share(cwnd)).min(burst));
         let nxt = self.board.nxt();
         let head = self.queue.head(nxt, unsent, wanted);
-        let allowed = (u64::from(quota), room);
+        let allowed = (u64::from(quota), room, rest);
         let head_ns = self.board.head_sent_ns();
         let defers = bursts.defers(&self.host, allowed, burst.into(), &head, head_ns);
         // A FIN in the packet: the application writes no more.
@@ -241,7 +244,7 @@ impl Sender {
             if !P::PREDICTED && self.small_queue.is_some() && self.is_throttled(segments, 0) {
                 self.queue.cut(nxt + u64::from(segments));
                 self.nothing_to_send();
-                return None;
+                return self.refill::<P, PUSHED>();
             }
             if self.waits_for_softirq::<P>(segments, 0) {
                 self.queue.cut(nxt + u64::from(segments));
@@ -277,12 +280,17 @@ impl Sender {
     /// The ACK that has come may be the first. The application writes, unless it first lets leave what is
     /// written.
     #[inline(never)]
-    fn note_ack_and_write(&mut self) {
-        self.limits.note_first_ack(&self.board);
+    fn note_ack_and_write(&mut self, pushed: bool) {
+        if !self.limits.has_ack() {
+            let sacked = u32::from(self.loss.has_sack()) * self.tp().sacked_out;
+            self.limits.note_first_ack(&self.board, sacked);
+        }
         if !self.limits.refills() || !self.limits.has_ack() {
-            self.fill_buffer();
+            self.write_all();
         } else if self.limits.first_write().is_some() && self.validation.has_sent() {
             self.tcp_should_expand_sndbuf();
+        } else if !pushed {
+            self.queue.refill_on(self.board.nxt());
         }
     }
 
@@ -294,23 +302,44 @@ impl Sender {
         if !self.limits.refills() {
             return None;
         }
-        self.fill_buffer();
+        let pushes_one = self.fill_buffer();
         if self.limits.written() == written {
             return None;
         }
         self.in_softirq.writes(self.host.now_ns());
-        self.transmit_new::<P, PUSHED>()
+        match pushes_one {
+            true => self.transmit_new::<P, true>(),
+            false => self.transmit_new::<P, PUSHED>(),
+        }
     }
 
-    /// The application writes what the send buffer has room for.
+    /// The application writes what the send buffer has room for. Returns whether a burst of the head leaves then.
     #[inline]
-    fn fill_buffer(&mut self) {
+    fn fill_buffer(&mut self) -> bool {
         if let Some(end) = self.limits.first_write() {
             self.tcp_check_space(end);
         }
+        let written = self.limits.written();
         if self.limits.write(&self.board) {
             self.host.check_app_limited();
         }
+        let refills = self.limits.refills() && written > 0 && self.queue.knows_packets();
+        refills && self.refill_queue(written)
+    }
+
+    /// The same where no burst can leave.
+    fn write_all(&mut self) {
+        if self.fill_buffer() {
+            self.queue.refill_on(self.board.nxt());
+        }
+    }
+
+    /// What the application has now written fills the last packet of the write queue, and new ones.
+    #[cold]
+    fn refill_queue(&mut self, written: u64) -> bool {
+        let end = self.limits.written();
+        let writes = self.limits.first_write().is_none() && end > written;
+        writes && self.queue.refill(self.board.nxt(), [written, end])
     }
 
     /// After each packet the send buffer grows if the window has room.
@@ -448,6 +477,19 @@ impl Sender {
         fin
     }
 
+    /// A packet of the last data, and no full one, takes the FIN in if it is sent again.
+    #[cold]
+    fn tcp_retrans_try_collapse(&mut self, burst: Transmit) {
+        let is_last = burst.range().end + 1 == self.board.nxt() && burst.segments == 1;
+        let is_new = self.era == Era::Linux6;
+        if is_last && is_new {
+            let sack = self.loss.has_sack();
+            if self.board.collapse_last(self.host.counts(), sack) {
+                self.limits.collapse_fin();
+            }
+        }
+    }
+
     /// Segments of a burst that have data: not its FIN.
     #[inline]
     fn data_of(&mut self, burst: Transmit) -> u32 {
@@ -522,7 +564,7 @@ impl Sender {
     fn nothing_to_send(&mut self) {
         if !self.limits.are_none() {
             if self.limits.refills() && self.host.cwnd_is_full() {
-                self.fill_buffer();
+                self.write_all();
             }
             self.limits.note(&self.board, &self.host);
         }

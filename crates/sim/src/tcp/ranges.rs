@@ -115,11 +115,6 @@ impl RangeSet {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-
-    /// How many ranges there are.
-    pub(super) fn ranges(&self) -> u64 {
-        self.0.len()
-    }
 }
 
 #[cfg(test)]

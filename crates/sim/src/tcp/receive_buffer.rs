@@ -2,12 +2,27 @@
 //! (`tcp_select_initial_window`).
 
 use super::advertised_window;
+use super::write_queue::PACKET_OVERHEAD_BYTES;
 
 /// The second of `tcp_rmem`: the buffer at first.
 const FIRST_BYTES: u64 = 131_072;
 /// `net.core.rmem_max`, which bounds the unit of the window field from below.
 const RMEM_MAX_BYTES: u64 = 212_992;
 const MOST_SHIFT: u32 = 14;
+/// `TCP_RMEM_TO_WIN_SCALE`
+pub(super) const RATIO_BITS: u32 = 8;
+/// `TCP_DEFAULT_SCALING_RATIO`, until the first segment has come.
+pub(super) const FIRST_RATIO: u64 = 1 << (RATIO_BITS - 1);
+/// `TCP_MSS_DEFAULT`: segments that are no larger leave the ratio as it is.
+const MSS_DEFAULT: u64 = 536;
+
+/// `scaling_ratio`: the share of data in a buffer of full packets, in 256ths.
+pub(super) const fn data_256ths(mss: u64) -> u64 {
+    match mss > MSS_DEFAULT {
+        true => (mss << RATIO_BITS) / (mss + PACKET_OVERHEAD_BYTES),
+        false => FIRST_RATIO,
+    }
+}
 
 /// A receive buffer whose room is the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +64,12 @@ impl ReceiveBuffer {
             .min(advertised_window::UNSCALED_BYTES)
     }
 
+    /// The largest window, bytes, once the buffer has grown (`tcp_win_from_space`).
+    pub fn most_window(self, mss: u64) -> u64 {
+        let (Self::Tuned(bytes) | Self::Fixed(bytes)) = self;
+        (bytes * data_256ths(mss)) >> RATIO_BITS
+    }
+
     /// Up to how many bytes it grows; 0: it does not.
     pub(super) fn grows_to(self) -> u64 {
         match self {
@@ -61,6 +82,13 @@ impl ReceiveBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// By hand: of 256 bytes 153 are data, 231 with large segments, and half with small ones.
+    #[test]
+    fn the_largest_window() {
+        let most = |mss| ReceiveBuffer::Tuned(6 << 20).most_window(mss);
+        assert_eq!([1448, 8948, 536].map(most), [3_760_128, 5_677_056, 3 << 20]);
+    }
 
     #[test]
     fn units_of_the_window_field() {

@@ -82,6 +82,9 @@ pub(super) struct ReceiverRtt {
     /// When ACKs left, and their timestamps: of each millisecond the first that may not have
     /// reached the sender yet.
     stamps: VecDeque<(u64, u64)>,
+    /// The same of all ACKs that are on their way, if they pass queues: only what reaches the sender is in
+    /// `stamps`, with the time when it does.
+    on_their_way: Option<VecDeque<(u64, u64)>>,
     last_stamp_ms: u64,
     /// What the data that arrives echoes; `rcv_rtt_last_tsecr`.
     echoed_ms: u64,
@@ -95,12 +98,14 @@ pub(super) struct ReceiverRtt {
 }
 
 impl ReceiverRtt {
-    /// Of a receiver that has answered a SYN at `answered_ns`.
-    pub(super) fn new(answered_ns: u64, back_ns: u64, phase_ns: u64) -> Self {
+    /// Of a receiver that has answered a SYN at `answered_ns`. `back_ns`: how long an ACK takes to the sender;
+    /// `None`: [`reaches`](Self::reaches) tells of each that is not lost.
+    pub(super) fn new(answered_ns: u64, back_ns: Option<u64>, phase_ns: u64) -> Self {
         let mut new = Self {
             phase_ns: phase_ns % NS_PER_MS,
-            back_ns,
+            back_ns: back_ns.unwrap_or(0),
             stamps: VecDeque::new(),
+            on_their_way: back_ns.is_none().then(VecDeque::new),
             last_stamp_ms: 0,
             echoed_ms: 0,
             sampled_ms: 0,
@@ -127,9 +132,28 @@ impl ReceiverRtt {
     /// is not refreshed for it.
     pub(super) fn leaves(&mut self, now_ns: u64, stale: bool) {
         let stamp_ms = self.ms(if stale { self.arrival_ns } else { now_ns });
+        match &mut self.on_their_way {
+            Some(acks) => acks.push_back((now_ns, stamp_ms)),
+            None => self.shows(now_ns, stamp_ms),
+        }
+    }
+
+    fn shows(&mut self, at_ns: u64, stamp_ms: u64) {
         if stamp_ms > self.last_stamp_ms {
             self.last_stamp_ms = stamp_ms;
-            self.stamps.push_back((now_ns, stamp_ms));
+            self.stamps.push_back((at_ns, stamp_ms));
+        }
+    }
+
+    /// An ACK that left at `left_ns` has reached the sender.
+    pub(super) fn reaches(&mut self, left_ns: u64, now_ns: u64) {
+        let Some(acks) = &mut self.on_their_way else {
+            return;
+        };
+        let older = acks.partition_point(|ack| ack.0 <= left_ns);
+        let last = acks.drain(..older).next_back();
+        if let Some((_, stamp_ms)) = last.filter(|ack| ack.0 == left_ns) {
+            self.shows(now_ns, stamp_ms);
         }
     }
 
@@ -143,6 +167,16 @@ impl ReceiverRtt {
         }
         self.arrival_ns = now_ns;
         self.sample(now_ns);
+    }
+
+    /// The timestamps of a segment that was sent at `sent_ns`: its own, and its echo.
+    pub(super) fn stamps_of(&self, sent_ns: u64) -> (u64, u64) {
+        let seen = |&&(left_ns, _): &&(u64, u64)| left_ns + self.back_ns <= sent_ns;
+        let last = self.stamps.iter().take_while(seen).last();
+        (
+            self.ms(sent_ns),
+            last.map_or(self.echoed_ms, |&(_, stamp_ms)| stamp_ms),
+        )
     }
 
     /// When the next ACK with another timestamp reaches the sender.
@@ -252,7 +286,7 @@ mod tests {
     /// arrive at 16.6, 22.9, 29.2 and 35.5 ms, and echo the timestamps 10, 16, 22 and 29.
     #[test]
     fn samples_are_whole_milliseconds() {
-        let mut rtt = ReceiverRtt::new(10_300 * US, 3_000 * US, 0);
+        let mut rtt = ReceiverRtt::new(10_300 * US, Some(3_000 * US), 0);
         rtt.established(6_300 * US);
         assert_eq!(Compression::Linux6.delay_ns(rtt.smallest()), 0); // no sample yet
         let mut delays = Vec::new();
@@ -272,7 +306,7 @@ mod tests {
     /// a queue.
     #[test]
     fn one_sample_of_each_timestamp() {
-        let mut rtt = ReceiverRtt::new(1_000 * US, 3_000 * US, 0);
+        let mut rtt = ReceiverRtt::new(1_000 * US, Some(3_000 * US), 0);
         rtt.established(90_000 * US);
         for (now_ms, sent_ms) in [(7, 4), (8, 5), (9, 6)] {
             rtt.arrives(now_ms * 1_000 * US, sent_ms * 1_000 * US);
@@ -296,7 +330,7 @@ mod tests {
     #[test]
     fn segments_with_the_same_echo_may_be_left_out() {
         let run = |told: bool| {
-            let mut rtt = ReceiverRtt::new(0, 2_000 * US, 400 * US);
+            let mut rtt = ReceiverRtt::new(0, Some(2_000 * US), 400 * US);
             rtt.established(18_000 * US);
             for turn in 0..400_u64 {
                 let now_ns = (7_000 + 130 * turn) * US;
@@ -334,7 +368,7 @@ mod tests {
     /// Linux 6: `tcp_compressed_ack_kick` does not refresh the clock.
     #[test]
     fn a_compressed_ack_has_the_timestamp_of_the_last_arrival() {
-        let mut rtt = ReceiverRtt::new(0, 0, 0);
+        let mut rtt = ReceiverRtt::new(0, Some(0), 0);
         rtt.arrives(4_900 * US, 0);
         rtt.leaves(5_200 * US, true);
         assert_eq!(rtt.stamps, [(5_200 * US, 5)]);
@@ -363,5 +397,23 @@ mod tests {
         slow.arrives(0, 1);
         slow.arrives(90 * NS_PER_MS, 11);
         assert_eq!(smallest(&slow), 40_000);
+    }
+
+    /// ACKs that leave at 1, 2 and 3 ms pass queues: the second is lost, the others arrive at 4 and 12 ms.
+    #[test]
+    fn data_echo_what_has_reached_the_sender() {
+        const MS: u64 = 1_000 * US;
+        let mut rtt = ReceiverRtt::new(0, None, 0);
+        for left_ns in [MS, 2 * MS, 3 * MS] {
+            rtt.leaves(left_ns, false);
+        }
+        rtt.reaches(MS, 4 * MS);
+        rtt.reaches(3 * MS, 12 * MS);
+        rtt.arrives(10 * MS, 5 * MS);
+        assert_eq!(rtt.estimate(), 8 * 9_000);
+        rtt.arrives(20 * MS, 13 * MS);
+        assert_eq!(rtt.estimate(), 8 * 9_000 + 17_000 - 9_000);
+        rtt.reaches(2 * MS, 13 * MS);
+        assert_eq!(rtt.same_echo_until_ns(), NEVER, "it was overtaken");
     }
 }

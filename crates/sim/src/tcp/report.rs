@@ -133,9 +133,9 @@ impl Sender {
         self.totals.fins
     }
 
-    /// The application closes when it has written all.
-    pub fn close_when_written(&mut self) {
-        self.limits.close_when_written();
+    /// The application closes when it has written all. `ends_short`: the last segment is no full one.
+    pub fn close_when_written(&mut self, ends_short: bool) {
+        self.limits.close_when_written(ends_short);
     }
 
     /// Where the segment with the FIN ends, if it has left; with a FIN of its own that is one behind the data.

@@ -7,6 +7,7 @@
 //! where algorithms see them; the scoreboard changes them through [`Counts`].
 
 mod by_count;
+mod collapse;
 mod delivery;
 #[cfg(test)]
 mod tests;

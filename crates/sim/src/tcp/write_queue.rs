@@ -53,12 +53,12 @@ pub(super) struct WriteQueue {
     /// The end of the first write, which keeps its PSH if each packet has one segment; else 0.
     first_end: u32,
     /// Packets have one segment: the host has no TSO.
-    single: bool,
+    pub(super) single: bool,
     /// What an application has written that writes now and then.
     pub(super) writes: Option<Box<Writes>>,
     /// The packet is the first part of one that ends there, with PSH or not (`tso_fragment`): it was cut, and
     /// then its turn did not come.
-    rest: Option<Box<(u64, bool)>>,
+    pub(super) rest: Option<Box<(u64, bool)>>,
 }
 
 /// The packet that leaves next.
@@ -119,11 +119,15 @@ impl WriteQueue {
         if limits.send_buffer == u64::MAX {
             queue.later_push_segments = later_push_segments as u32;
         }
-        let buffer_bytes = limits.send_buffer.saturating_mul(mss).min(SNDBUF_BYTES);
+        // An application with a limit of its own counts data, and the socket has room for it.
+        let (buffer_bytes, overhead_bytes) = match limits.send_buffer {
+            u64::MAX => (SNDBUF_BYTES, PACKET_OVERHEAD_BYTES),
+            segments => (segments * mss, 0),
+        };
         if !tso {
             // Packets have one segment. One of them has PSH each time that half a window is written.
             let small = push_segments + 1;
-            let first_end = buffer_bytes.div_ceil(mss + PACKET_OVERHEAD_BYTES);
+            let first_end = buffer_bytes.div_ceil(mss + overhead_bytes);
             return Self {
                 end: small,
                 written_end: small,
@@ -145,7 +149,7 @@ impl WriteQueue {
             written.write();
         }
         let (mut end, mut packets) = (written.written_end, first.div_ceil(burst.into()) + 1);
-        while end * mss + packets * PACKET_OVERHEAD_BYTES < buffer_bytes {
+        while end * mss + packets * overhead_bytes < buffer_bytes {
             end += small;
             packets += 1;
         }
@@ -186,6 +190,8 @@ impl WriteQueue {
     /// `tcp_grow_skb`: takes segments from the next packet, up to `end`. The packet keeps them, also if
     /// nothing leaves now. Of a packet that it takes whole it takes PSH, too.
     fn fill(&mut self, end: u64) {
+        let writes = self.writes.as_ref().filter(|writes| writes.more);
+        let end = end.min(writes.map_or(end, |writes| writes.end));
         if end <= self.end {
             return;
         }
@@ -451,6 +457,9 @@ mod tests {
             ends(queue(Profile::Linux6, 131_072 / 1448), 150),
             [32, 54, 76, 121, 166]
         );
+        // The socket has room for all of an application's own limit of 3 MB.
+        let own = ends(queue(Profile::Linux6, 3_000_000 / 1448), 2_101);
+        assert_eq!(own[own.len() - 3..], [2_034, 2_056, 2_101]);
     }
 
     /// Half of a window of 15 segments is 7 of them, and half of 17 is 8. The first packet is filled up
@@ -559,6 +568,22 @@ mod tests {
             sent + queue.head(sent, u64::MAX, 1).segments
         };
         assert_eq!([680, 692, 700, 714].map(end), [692, 737, 745, 759]);
+    }
+
+    /// An application has filled a send buffer of 499 segments, of which the last packet began at 494. What it
+    /// writes then goes into that packet, up to 45 segments. When it has filled the head, a burst leaves first,
+    /// and the head takes as much again.
+    #[test]
+    fn a_buffer_that_is_filled_again() {
+        let mut queue = queue(Profile::Linux6, 499);
+        assert_eq!(queue.head(480, 19, 1).segments, 14);
+        assert!(!queue.refill(480, [499, 520]));
+        assert_eq!(queue.head(494, 26, 1).segments, 26);
+        assert!(!queue.refill(494, [520, 539]));
+        assert!(queue.refill(500, [539, 546]));
+        assert_eq!(queue.end, 545);
+        assert!(!queue.refill_on(510));
+        assert_eq!((queue.end, queue.pushes(546)), (546, false));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! returns `None`, and let leave each time what it says.
 
 use super::write_queue::WriteQueue;
-use super::written::ENDLESS;
+use super::written::{Writes, ENDLESS};
 
 /// What may leave now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl WriteQueue {
         let full = writes.end - begin == most;
         let ends = writes.left == 0;
         let forced = writes.end > self.pushed_end + half;
-        let pushed = ends || (full && forced);
+        let pushed = (ends && !writes.more) || ((full || ends) && forced);
         match writes.packets.back_mut() {
             _ if is_head => {
                 self.pushed = pushed || (self.pushed && !is_new && !begins);
@@ -90,6 +90,55 @@ impl WriteQueue {
             () => None,
         };
         Some((takes, push))
+    }
+
+    /// The application fills a send buffer of its own size again: what it had written, with a large window,
+    /// ends with segment `written`, what it writes now with `end`. Returns whether it fills the head up and goes on:
+    /// first a burst of the head leaves (`tcp_push_one`).
+    #[cold]
+    pub(super) fn refill(&mut self, next: u64, [written, end]: [u64; 2]) -> bool {
+        if self.writes.is_none() {
+            self.keep_packets(next, written);
+        }
+        let left = self.writes.as_ref().map_or(0, |writes| writes.left);
+        self.begin_write(left + end - written);
+        self.refill_on(next)
+    }
+
+    /// The same after that burst.
+    pub(super) fn refill_on(&mut self, next: u64) -> bool {
+        while let Some((_, push)) = self.write_packet(next, true) {
+            let goes_on = self.writes.as_ref().is_some_and(|writes| writes.left > 0);
+            if goes_on && push == Some(Push::One) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The packets from segment `next` on, of which the last ends with `written`.
+    fn keep_packets(&mut self, next: u64, written: u64) {
+        while self.end <= next && next < written {
+            self.next_packet();
+        }
+        let mut rest = self.clone();
+        self.rest = None;
+        if self.end > written {
+            (self.end, self.pushed) = (written, false);
+        }
+        let mut writes = Writes {
+            end: written,
+            single: self.single,
+            more: true,
+            ..Writes::default()
+        };
+        while rest.end < written {
+            self.pushed_end = rest.pushed_end;
+            rest.next_packet();
+            let pushed = rest.pushed && rest.end <= written;
+            writes.packets.push_back((rest.end.min(written), pushed));
+        }
+        self.writes = Some(Box::new(writes));
     }
 
     /// Nothing of the head can leave now: a write without end goes on whenever there is room.

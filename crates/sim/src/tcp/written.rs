@@ -19,4 +19,6 @@ pub(super) struct Writes {
     pub(super) begins: bool,
     /// Each packet has one segment.
     pub(super) single: bool,
+    /// More follows each write (`MSG_MORE`): its end has no PSH.
+    pub(super) more: bool,
 }

@@ -158,6 +158,7 @@ fn flows() -> impl Strategy<Value = Flow> {
                 initial_ssthresh_packets: ssthresh,
                 ecn,
                 delayed_ack_segments,
+                gro_ns: None,
                 hides,
             },
         )
@@ -465,6 +466,10 @@ pub fn scenarios_on_a_dumbbell() -> impl Strategy<Value = Scenario> {
                     let may_be_slow = is_new && has_buffer.is_some() && reads_at_once;
                     if !may_be_slow || !flow.timestamps || flow.hides != Hides::Nothing {
                         (flow.read_rate_bps, flow.read_rate_at) = (None, Vec::new());
+                    }
+                    let merges = is_new && has_buffer.is_none() && flow.hides == Hides::Nothing;
+                    if merges && flow.ecn != EcnMode::Accurate && flow.initcwnd.is_some() {
+                        flow.gro_ns = Some(20_000);
                     }
                     let needs_6 =
                         ["dctcp", "bbr", "bbr3", "copa"].contains(&flow.algorithm.as_str());

@@ -11,7 +11,7 @@ use script::{Echo, Field, Input, Output, Role, Script, Seen};
 
 /// Time of the simulator at time 0 of a script, ns: 0.3 ms after a tick whose number is a multiple
 /// of 8, as in the kernel's test.
-const START_NS: u64 = 1_020_300_000;
+const START_NS: u64 = 6_416_300_000;
 const MSS: u32 = 1448;
 /// As in the kernels of most distributions.
 const HZ: u32 = 250;
@@ -139,7 +139,7 @@ fn send(script: &Script, late_us: impl Fn(u64) -> u64) -> Vec<Seen> {
         seen: Vec::new(),
     };
     if script.closes {
-        sending.sender.close_when_written();
+        sending.sender.close_when_written(false);
     }
     sending.transmit(START_NS);
     let mut now_ns = START_NS;

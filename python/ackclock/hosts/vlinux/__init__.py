@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -33,8 +33,6 @@ __all__ = ["run"]
 
 #: Real seconds that a virtual second may take, and that every run may.
 SLOWEST, LEAST_LIMIT_S = 20.0, 120.0
-#: Timer ticks per second of its kernel.
-HZ = 1000
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 (the name of memory, not of a file of ours)
 #: Memory of the machine; what it does not use takes none.
 MEMORY = "3G"
@@ -77,12 +75,7 @@ def run(
     too. `built`: the virtual Linux that runs it (default: Linux 6.12).
     Raises `AckclockError` if the scenario cannot run there, or the virtual Linux is not built.
     """
-    series = SERIES if built is None else built.series
-    resolved = check(scenario, series)
-    canonical = json.loads(resolved)
-    built = built or build.find()
-    loaded = modules.load(built, (flow["algorithm"] for flow in _flows(canonical)))
-    planned = plan.make(canonical, resolved, loaded.names)
+    resolved, canonical, built, loaded, planned = prepare(scenario, built=built)
     limit_s = limit_s or max(LEAST_LIMIT_S, SLOWEST * canonical["duration_ns"] / 1e9)
     temporary = Path(tempfile.gettempdir())
     collect(temporary)
@@ -108,14 +101,35 @@ def run(
     own = {
         "backend": "vlinux",
         "kernel": f"{built.series} in virtual time ({built.key})",
-        "hz": HZ,
+        "hz": built.hz,
         "key": snapshot.key_of(resolved, loaded.algorithms, build.version_of(built)),
     }
     return replace(result, manifest=result.manifest | own)
 
 
+class Prepared(NamedTuple):
+    """A scenario as the virtual Linux takes it."""
+
+    resolved: str
+    canonical: dict[str, Any]
+    built: build.Built
+    loaded: modules.Loaded
+    planned: plan.Plan
+
+
+def prepare(scenario: Scenario, series: str = SERIES, built: build.Built | None = None) -> Prepared:
+    """All that `run` does before the machine starts. Raises `AckclockError` as it does."""
+    resolved = check(scenario, series if built is None else built.series)
+    canonical = json.loads(resolved)
+    built = (built or build.find(series)).at(canonical["hz"])
+    loaded = modules.load(built, (flow["algorithm"] for flow in _flows(canonical)))
+    return Prepared(
+        resolved, canonical, built, loaded, plan.make(canonical, resolved, loaded.names)
+    )
+
+
 def check(scenario: Scenario, series: str = SERIES) -> str:
-    """The canonical form of a scenario that the virtual Linux takes: all that `run` does at first.
+    """The canonical form of a scenario whose fields the virtual Linux takes, built or not.
 
     Raises `AckclockError` that names table, key, value and fix.
     """

@@ -19,7 +19,7 @@ from pathlib import Path
 from ackclock.base.directory import collect, locked, partial_directory, replaced
 from ackclock.base.errors import AckclockError
 from ackclock.hosts.vlinux import sources
-from ackclock.hosts.vlinux.edits import EDITS, EditError, edit
+from ackclock.hosts.vlinux.edits import EDITS, HZ, EditError, edit
 from ackclock.hosts.vlinux.sources import SERIES
 
 GUEST = Path(__file__).with_name("guest")
@@ -95,8 +95,23 @@ class Built:
 
     @property
     def key(self) -> str:
-        """The series, and what it was made of."""
-        return self.directory.name
+        """The series, and what it was made of; kernels with other ticks have the same."""
+        return self.directory.name.partition("@")[0]
+
+    @property
+    def hz(self) -> int:
+        """Timer ticks per second."""
+        return int(self.directory.name.partition("@")[2] or HZ)
+
+    def at(self, hz: int) -> "Built":
+        """The one with other ticks. Raises `AckclockError` if it is not built."""
+        name = self.key if hz == HZ else f"{self.key}@{hz}"
+        if hz == self.hz or (self.directory.with_name(name) / "linux").exists():
+            return Built(self.directory.with_name(name))
+        raise AckclockError(
+            f"hz = {hz}: the virtual Linux {self.series} with {hz} ticks a second is not built; "
+            f"write hz = {self.hz}, or type: {wanted(self.series, hz)}"
+        )
 
     @property
     def series(self) -> str:
@@ -133,15 +148,16 @@ def _in_cache() -> Iterator[None]:
         ) from None
 
 
-def wanted(series: str) -> str:
+def wanted(series: str, hz: int = HZ) -> str:
     """What to type to build a series."""
     other = "" if series == SERIES else f" --series {series}"
-    return f"ackclock linux build{other}"
+    ticks = "" if hz == HZ else f" --hz {hz}"
+    return f"ackclock linux build{other}{ticks}"
 
 
 @_in_cache()
 def find(series: str = SERIES) -> Built:
-    """The virtual Linux of this series; raises `AckclockError` if it is not built."""
+    """The newest of this series, of any ticks; raises `AckclockError` if none is built."""
     found = [each for each in every() if each.series == series]
     if not found:
         of = "" if series == SERIES else f" {series}"
@@ -183,12 +199,14 @@ def build(
     *,
     series: str = SERIES,
     source: Path | None = None,
+    hz: int = HZ,
 ) -> Built:
     """Builds it, if it is not there; `progress` gets the fraction done, of some 5 CPU minutes.
 
     `source`: a tarball of a kernel, whose name says the series. Otherwise the source is Debian's
-    newest, or the one in `sources.KNOWN` where our changes do not fit the newest. Installs Debian's
-    packages if it may. Raises `AckclockError` that says what is missing.
+    newest, or the one in `sources.KNOWN` where our changes do not fit the newest. `hz`: its timer
+    ticks per second. Installs Debian's packages if it may.
+    Raises `AckclockError` that says what is missing.
     """
     series = sources.checked(series if source is None else sources.series_of(source))
     default = series == SERIES and source is None
@@ -196,19 +214,24 @@ def build(
     kept = cache_directory() / "sources"
     tarball = source or (TARBALL if default else sources.fetch(series, kept, say))
     try:
-        return _build(series, tarball, progress, say)
+        return _build(series, tarball, hz, progress, say)
     except EditError as error:
         if source is not None or series not in sources.KNOWN:
             works = " or ".join(map(wanted, sources.KNOWN))
             raise AckclockError(f"{error}; one that works: type {works}") from None
         say(str(error))
-        return _build(series, sources.known(series, kept, say), progress, say)
+        return _build(series, sources.known(series, kept, say), hz, progress, say)
 
 
 def _build(
-    series: str, source: Path, progress: Callable[[float], None] | None, say: Callable[[str], None]
+    series: str,
+    source: Path,
+    hz: int,
+    progress: Callable[[float], None] | None,
+    say: Callable[[str], None],
 ) -> Built:
-    directory = cache_directory() / f"{series}-{_key(source)}"
+    ticks = "" if hz == HZ else f"@{hz}"
+    directory = cache_directory() / f"{series}-{_key(source)}{ticks}"
     if (directory / "linux").exists():  # no other build delays it
         return Built(directory)
     directory.parent.mkdir(parents=True, exist_ok=True)
@@ -221,7 +244,7 @@ def _build(
             partial.mkdir()
             say(f"unpacking {source}")
             tree = _unpack(source, partial)
-            edit(tree)
+            edit(tree, hz)
             before = _files(tree)
             say(f"building Linux {series}: about 5 minutes of a processor")
             compile_tree(tree, progress)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from ackclock.base.errors import AckclockError
 
+#: Timer ticks per second, unless another kernel is asked for.
+HZ = 1000
 #: White space and comments, or a token of C.
 _TOKEN = re.compile(
     r"""\s+|\\\n|/\*.*?\*/|//[^\n]*|("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\w+|.)""", re.DOTALL
@@ -54,12 +56,12 @@ def _code(text: str) -> Iterator[tuple[str, int, int]]:
             yield found[1], found.start(), found.end()
 
 
-def edit(tree: Path) -> None:
-    """Makes our changes in a tree of Linux.
+def edit(tree: Path, hz: int = HZ) -> None:
+    """Makes our changes in a tree of Linux, whose timer ticks `hz` times a second.
 
     Raises `EditError`.
     """
-    for each in EDITS:
+    for each in (*EDITS, Edit("arch/um/Kconfig", TICKS, TICKS.replace(str(HZ), str(hz)), "hz")):
         file = tree / each.file
         if each.of and not file.exists():
             continue
@@ -127,6 +129,11 @@ DELAYED = """\
 q->jitter && !q->delay_dist ? q->latency - q->jitter +
 \t\t\t(s64)mul_u64_u64_shr(random_of_link(qdisc_dev(sch), 'p'), 2 * q->jitter, 64) :
 \t\t\ttabledist(q->latency,"""
+#: Of a table of delays.
+FROM_TABLE = """\
+dist ? (u32)(random_of_link(qdisc_dev(container_of(prng,
+\t\t\tstruct netem_sched_data, prng)->watchdog.qdisc), 'p') >> 32) :
+\t\tget_crandom(state, prng)"""
 ORDER = """
 struct Qdisc *(*queues_in_order)(struct Qdisc *head);
 EXPORT_SYMBOL(queues_in_order);"""
@@ -170,12 +177,13 @@ FAILED = """\
 				if (again > 10000)
 					um_udelay(1);
 			}"""
+TICKS = f"config HZ\n\tint\n\tdefault {HZ}"
 #: Every change.
 EDITS = (
     Edit(
         "arch/um/Kconfig",
         "config HZ int default 100",
-        "config HZ\n\tint\n\tdefault 1000",
+        TICKS,
         "Algorithms count in ticks; User-Mode Linux fixes 100 per second.",
     ),
     Edit(
@@ -301,6 +309,7 @@ EDITS = (
         "(u32)(random_of_link(qdisc_dev(sch), 'd') >> 32)",
         DRAWS,
     ),
+    Edit("net/sched/sch_netem.c", "get_crandom(state, prng)", FROM_TABLE, DRAWS),
     Edit("net/sched/sch_netem.c", "tabledist(q->latency,", DELAYED, DRAWS),
     Edit(
         "net/sched/sch_netem.c",

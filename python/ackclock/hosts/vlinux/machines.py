@@ -47,9 +47,8 @@ class Machines:
         return plan.profile(self.series)
 
     @staticmethod
-    def hz() -> int:
-        """Of each machine."""
-        return vlinux.HZ
+    def hz() -> None:
+        """The scenario's: it chooses the kernel."""
 
     @staticmethod
     def differences(_: Scenario) -> list[str]:
@@ -66,8 +65,11 @@ class Machines:
         build.find(self.series)
 
     def check(self, scenario: Scenario) -> None:
-        """Raises `AckclockError` that names the first field that it cannot honour."""
-        vlinux.check(scenario, self.series)
+        """All that `run` does before a machine starts; it compiles C files, too.
+
+        Raises `AckclockError` as `run` does.
+        """
+        vlinux.prepare(scenario, self.series)
 
     def once(
         self,

@@ -95,6 +95,10 @@ class FlowPath(NamedTuple):
     keeps: int | None = None
     #: `rto_min` of its routes at both ends.
     rto_min_ms: int | None = None
+    #: Number of its only session, whose RTTs are drawn.
+    drawn: int | None = None
+    #: How long its receiver's device waits for more to merge, and its number: none shares it.
+    gro: tuple[int, int] | None = None
 
 
 class Step(NamedTuple):
@@ -202,7 +206,8 @@ class Network:
         buffers = {way.receive_buffer for way in self._ways}
         back = any(way.back for way in self._ways)
         own = {way.route[0] for way in self._ways if self._is_own(way)}
-        self._direct = len(last) == len(buffers) == 1 and not back and not last & own
+        merges = len(self._ways) > 1 and any(way.gro for way in self._ways)
+        self._direct = len(last) == len(buffers) == 1 and not (back or last & own or merges)
         self._steps = [
             self._steps_of(number, link, self._direct and number in last)
             for number, link in enumerate(self.links, 1)
@@ -237,6 +242,8 @@ class Network:
             tso,
             keeps,
             _rto_min_ms(flow),
+            number if flow.get("rtt_exponential_ns") else None,
+            flow.get("gro_ns") and (flow["gro_ns"], number),
         )
         return FlowPath(flow["rtt_ns"], tcp_ecn, route, back, *own)
 
@@ -352,7 +359,6 @@ class Network:
     def _hosts_of(self, number: int, way: FlowPath) -> list[str]:
         """The namespaces at both ends of a way."""
         sender, receiver = self.sender(way), self.receiver(way)
-        forth_ns = way.rtt_ns // 2 if way.back else 0
         # The receiver has nothing to count; with the option data packets would be smaller.
         own = {"net/ipv4/tcp_ecn": way.ecn} | {f"net/ipv4/{switch}": 0 for switch in way.off}
         if way.ecn == ACCURATE:
@@ -370,7 +376,6 @@ class Network:
             self._pair(sender, device, HUB, f"r{number}"),
             f"address {sender} {device} {source}",
             _route(sender, out, to, source, initcwnd=way.initcwnd, **ends),
-            _delay(f"r{number}", way.rtt_ns - forth_ns),
             *_settings(sender, _HOST | own),
         ]
         if way.udp:
@@ -381,13 +386,21 @@ class Network:
             lines.append(f"segments {sender} {out} 1")
         if not self._direct:
             lines.append(self._pair(HUB, f"t{number}", receiver, "receiver"))
-        if forth_ns:
-            lines.append(_delay(f"t{number}", forth_ns))
+        lines += self.delays(way, way.rtt_ns)
         lines.append(f"address {receiver} receiver {self.address(way)}")
+        if way.gro:
+            lines.append(f"gro {receiver} receiver {way.gro[0]}")
         if way.mtu or way.quickack or way.rto_min_ms:
             quickack = int(way.quickack)
             lines.append(_route(receiver, "receiver", source, quickack=quickack, **ends))
         return lines
+
+    def delays(self, way: FlowPath, rtt_ns: int) -> list[str]:
+        """What makes this RTT."""
+        number, forth_ns = self._number(way), rtt_ns // 2 if way.back else 0
+        own = bool(way.drawn)
+        forth = [_delay(f"t{number}", forth_ns, own)] if forth_ns else []
+        return [*forth, _delay(f"r{number}", rtt_ns - forth_ns, own)]
 
     def _pair(self, space: str, device: str, peer: str, other: str) -> str:
         """A veth pair that carries packets one by one."""
@@ -565,9 +578,9 @@ def _tc(commands: str, space: str = HUB) -> str:
     return f"tc {space} {commands}"
 
 
-def _delay(device: str, delay_ns: int) -> str:
-    """A netem of whole nanoseconds, which also keeps the order of packets when it changes."""
-    return f"delay {HUB} {device} {delay_ns}"
+def _delay(device: str, delay_ns: int, overtaking: bool = False) -> str:
+    """A netem of whole nanoseconds, which keeps the order of packets when it changes, or not."""
+    return f"delay {HUB} {device} {delay_ns} {int(overtaking)}"
 
 
 def _path(device: str, delay_ns: int, link: Link) -> str:

@@ -74,7 +74,11 @@ def make(canonical: Mapping[str, Any], resolved: str, modules: Mapping[str, str]
     for number, (session, (start_ns, draws)) in enumerate(sessions, len(starts_ns) + 1):
         flow = {**flow_of(session), "size_bytes": None}
         guest.append(_flow(number, flow, start_ns, canonical, network, modules))
-        guest += [f"draw {pause_ns} {'-' if size is None else size}" for pause_ns, size in draws]
+        way = network.way(flow, number)
+        for pause_ns, size, rtt_ns in draws:
+            delays = network.delays(way, rtt_ns) if way.drawn else ()
+            lines = "".join(f"{line};" for line in delays)
+            guest.append(f"draw {pause_ns} {'-' if size is None else size} {lines}")
     changes = sorted(network.changes(), key=lambda change: change[0])
     guest += [f"at {time_ns} {command}" for time_ns, command in changes]
     return Plan(network.lines(), guest, queues, network.wires())

@@ -19,7 +19,7 @@ from ackclock.base.directory import locked
 from ackclock.base.errors import AckclockError
 from ackclock.hosts.vlinux import build, sources
 from ackclock.hosts.vlinux.build import Built
-from ackclock.hosts.vlinux.edits import EDITS, edit
+from ackclock.hosts.vlinux.edits import EDITS, HZ, edit
 
 #: When files were changed that objects of an earlier build were made of, s.
 LONG_AGO = 946684800
@@ -152,7 +152,7 @@ class Tree:
 
     def _take_objects(self, commit: Commit, series: str) -> None:
         """What an earlier build of the series made of the same files."""
-        kept = [each for each in build.every() if each.series == series]
+        kept = [each for each in build.every() if (each.series, each.hz) == (series, HZ)]
         archive = kept[-1].directory / "objects.tar" if kept else None
         if archive is None or not archive.exists():
             return

@@ -102,7 +102,7 @@ impl Many {
         let reads = scenario
             .flows
             .iter()
-            .all(|flow| flow.read_rate_bps.is_none());
+            .all(|flow| flow.read_rate_bps.is_none() && flow.gro_ns.is_none());
         let plain =
             scenario.sessions.is_empty() && scenario.sack_cost_ns == 0 && honest && equal && reads;
         let enough = packets_in(length_ns) >= (flows.len() as u128).div_ceil(MOST_FLOWS_PER_PACKET);

@@ -1,4 +1,4 @@
-use super::super::clock::{FIRST_JIFFY, VIRTUAL_JIFFIES};
+use super::super::clock::{virtual_jiffies, FIRST_JIFFY};
 use super::super::profile::Kernel;
 use super::*;
 use crate::scenario::Profile;
@@ -110,7 +110,11 @@ fn the_clock_ticks_at_its_phase() {
                 host.tp().tcp_mstamp,
                 host.tp().tcp_clock_cache
             ),
-            (FIRST_JIFFY as u32 + jiffies, now_ns / 1_000, now_ns)
+            (
+                (FIRST_JIFFY + virtual_jiffies(250)) as u32 + jiffies,
+                now_ns / 1_000,
+                now_ns
+            )
         );
     }
 }
@@ -136,14 +140,14 @@ fn growth_is_stamped() {
     host.grow(2);
     assert_eq!(
         (host.tp().snd_cwnd, host.tp().snd_cwnd_stamp),
-        (12, (FIRST_JIFFY + VIRTUAL_JIFFIES) as u32 + 2_001)
+        (12, (FIRST_JIFFY + virtual_jiffies(1_000)) as u32 + 2_001)
     );
 }
 
 #[test]
 fn sending_is_dated() {
     let mut host = reno(Profile::Linux6, 10);
-    let first = (FIRST_JIFFY + VIRTUAL_JIFFIES) as u32;
+    let first = (FIRST_JIFFY + virtual_jiffies(1_000)) as u32;
     assert_eq!(host.tp().lsndtime, 0);
     host.date_idleness();
     assert_eq!(host.tp().lsndtime, first + 1_001);

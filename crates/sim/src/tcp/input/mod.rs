@@ -47,8 +47,9 @@ fn begin(sk: &mut Sender, now_ns: u64, ack: &Ack) -> (Prior, Delivery) {
         sk.host.publish_timestamps(left_ns, echo_ns);
     }
     if let Some(bytes) = ack.window_bytes() {
-        let window = bytes / u64::from(sk.host.tp().mss_cache);
-        sk.limits.advertise_edge(ack.ack + window);
+        let mss = u64::from(sk.host.tp().mss_cache);
+        let window = bytes / mss;
+        sk.limits.advertise_edge(ack.ack + window, bytes % mss);
         sk.queue
             .on_advertised_window(window, [sk.board.una(), sk.board.nxt()]);
     }

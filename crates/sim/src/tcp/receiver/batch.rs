@@ -12,6 +12,7 @@ impl Receiver {
         self.batch = Some(Box::new(Batch {
             reads_at_ns: NEVER,
             compressed_at_ns: NEVER,
+            gro: None,
         }));
         self.long_way = true;
     }
@@ -32,7 +33,7 @@ impl Receiver {
                 self.quick_acks |= 1;
             }
             batch.reads_at_ns = now_ns;
-            self.compressed_at_ns = now_ns.min(batch.compressed_at_ns);
+            self.compressed_at_ns = batch.due_ns();
         }
         true
     }
@@ -42,7 +43,14 @@ impl Receiver {
     pub(super) fn await_batch(&mut self, compressed_at_ns: u64) {
         if let Some(batch) = &mut self.batch {
             batch.compressed_at_ns = compressed_at_ns;
-            self.compressed_at_ns = batch.reads_at_ns.min(compressed_at_ns);
+            self.compressed_at_ns = batch.due_ns();
+        }
+    }
+
+    /// The device flushes what it holds at another time, or holds nothing.
+    pub(super) fn await_flush(&mut self) {
+        if let Some(batch) = &self.batch {
+            self.compressed_at_ns = batch.due_ns();
         }
     }
 
@@ -55,6 +63,12 @@ impl Receiver {
     /// Handles what is due besides delayed ACKs; `None`: a delayed ACK comes first.
     #[cold]
     pub(super) fn handle_batch(&mut self, now_ns: u64) -> Option<Option<Ack>> {
+        // Of equal times: TIMER_SOFTIRQ is before NET_RX, and HRTIMER_SOFTIRQ, of compressed ACKs, behind it.
+        if self.delayed_ack_at_ns > now_ns {
+            if let Some(answer) = self.flush(now_ns) {
+                return Some(answer);
+            }
+        }
         let batch = self.batch.as_mut()?;
         if batch.compressed_at_ns <= now_ns {
             return Some(Some(self.ack()));
@@ -62,7 +76,8 @@ impl Receiver {
         if self.delayed_ack_at_ns <= now_ns {
             return None;
         }
-        (self.compressed_at_ns, batch.reads_at_ns) = (batch.compressed_at_ns, NEVER);
+        batch.reads_at_ns = NEVER;
+        self.compressed_at_ns = batch.due_ns();
         Some(self.read_now(None))
     }
 }

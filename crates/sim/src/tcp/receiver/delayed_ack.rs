@@ -19,7 +19,32 @@ impl Receiver {
         if self.echo.is_some() {
             self.check_ce();
         }
-        self.tune(true);
+        self.tune(None);
+    }
+
+    /// Each ACK tells when it leaves: the sender's algorithm reads the timestamps.
+    pub(crate) fn tell_departures(&mut self) {
+        (self.tells_departures, self.long_way) = (true, true);
+    }
+
+    /// An ACK that left at `left_ns` has reached the sender: data will echo it.
+    #[cold]
+    pub(crate) fn ack_reaches(&mut self, left_ns: u64, now_ns: u64) {
+        if let Some(rtt) = &mut self.rtt {
+            rtt.reaches(left_ns, now_ns);
+            self.same_echo_until_ns = rtt.same_echo_until_ns();
+        }
+    }
+
+    /// When the FIN of this end is sent again, jiffies: by a probe for a loss (`tcp_schedule_loss_probe`, of one
+    /// packet), and by the timeout, which is that of the handshake's RTT.
+    pub(crate) fn fin_timeouts(&self) -> (u64, u64) {
+        let (rto, rto_min) = (
+            self.rto.into(),
+            self.clock.jiffies_of_us(self.rto_min_us.into()),
+        );
+        // The probe comes first only where the timeout is three RTTs, and waits for two and its least.
+        (2 * rto / 3 + rto_min, rto)
     }
 
     /// `tcp_enter_quickack_mode`
@@ -30,7 +55,7 @@ impl Receiver {
 
     #[inline(always)]
     fn adapt_delay(&mut self, now: u32) {
-        let most = match self.tuned.as_ref().filter(|of| of.reader.is_some()) {
+        let most = match &self.tuned {
             Some(tuned) => tuned.quick_acks(self.max_quick_acks),
             None => self.max_quick_acks,
         };
@@ -63,8 +88,7 @@ impl Receiver {
     /// An ACK of more than a segment would offer less than the last one did, unless data is read.
     #[inline]
     fn leaves_to_reader(&self) -> bool {
-        self.clamped
-            || (self.tuned.as_ref()).is_some_and(|tuned| !tuned.keeps_up(self.truesize(tuned)))
+        self.clamped || (self.tuned.as_ref()).is_some_and(|tuned| !tuned.keeps_up())
     }
 
     /// The other tests.

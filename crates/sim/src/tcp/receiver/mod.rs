@@ -9,8 +9,11 @@
 
 mod batch;
 mod delayed_ack;
+mod gro;
+mod merged;
 mod ordinary;
 mod out_of_order;
+mod queue;
 mod reader;
 mod slow;
 mod tuned;
@@ -29,6 +32,7 @@ use ackclock_host::{
     CongestionControl, ICSK_ACK_NOW, ICSK_ACK_PUSHED, ICSK_ACK_SCHED, ICSK_ACK_TIMER,
 };
 use ackclock_net::schedule::NEVER;
+pub(crate) use merged::Packet;
 use reader::Batch;
 use tuned::Tuned;
 
@@ -237,10 +241,16 @@ impl Receiver {
         self.most_ato = self.most_ato.min(self.rto);
     }
 
-    /// The host answered the SYN at `answered_ns`, and its ACKs take `back_ns` to the sender. From now on it
+    /// The host answered the SYN at `answered_ns`, and its ACKs take `back_ns` to the sender, if that is always
+    /// the same; else [`ack_reaches`](Self::ack_reaches) tells of each. From now on it
     /// measures the RTT, which is `least_rtt_ns` or more. Call [`established`](Self::established) when
     /// the last packet of the handshake arrives. Receivers of Linux 2.6 know the RTT of the path.
-    pub(crate) fn measure_rtt(&mut self, answered_ns: u64, back_ns: u64, least_rtt_ns: u64) {
+    pub(crate) fn measure_rtt(
+        &mut self,
+        answered_ns: u64,
+        back_ns: Option<u64>,
+        least_rtt_ns: u64,
+    ) {
         let Some(compression) = self.sack_compression else {
             return;
         };
@@ -249,9 +259,13 @@ impl Receiver {
             self.window_rtt = Some(Box::new(WindowRtt::new(self.window)));
             return;
         }
-        if least_rtt_ns < compression.long_rtt_ns() || self.tuned.is_some() {
+        let needs_it = self.tuned.is_some() || self.gro().is_some();
+        if least_rtt_ns < compression.long_rtt_ns() || needs_it {
             let phase_ns = self.clock.next_tick_ns();
             self.rtt = Some(Box::new(ReceiverRtt::new(answered_ns, back_ns, phase_ns)));
+            if back_ns.is_none() {
+                self.tell_departures();
+            }
         }
     }
 
@@ -306,16 +320,6 @@ impl Receiver {
         (self.clamped, self.long_way) = (false, true);
     }
 
-    /// From now on it acknowledges packets that never came, and reports nothing else.
-    pub fn hide_losses(&mut self) {
-        self.hides_losses = true;
-    }
-
-    /// Each ACK tells when it leaves: the sender's algorithm reads the timestamps.
-    pub(crate) fn tell_departures(&mut self) {
-        (self.tells_departures, self.long_way) = (true, true);
-    }
-
     /// Both ends have agreed to use ECN. `algorithm`: that of this end, if it needs ECN.
     pub fn use_ecn(&mut self, algorithm: Option<CongestionControl>) {
         self.echo = Some(Box::new(Echo::new(algorithm)));
@@ -344,11 +348,6 @@ impl Receiver {
     /// What it has acknowledged.
     pub(crate) fn acknowledged(&self) -> u64 {
         self.last_ack_sent
-    }
-
-    /// Segments that wait for a gap below them.
-    pub fn waiting(&self) -> u64 {
-        self.out_of_order.len()
     }
 
     /// Segments that arrived again, or too late (PAWS).
@@ -421,19 +420,27 @@ impl Receiver {
         last: bool,
     ) -> Option<Ack> {
         self.clock.advance(now_ns);
-        let answer = self.handle_any(segment, sent_ns, pushed, last);
+        let answer = self.handle_any(segment, 1, sent_ns, pushed, last);
         self.ordinary_until_ns = self.ordinary_until_ns();
         self.same_echo_until_ns = (self.rtt.as_ref()).map_or(NEVER, |rtt| rtt.same_echo_until_ns());
         answer
     }
 
+    /// Handles a packet of so many segments, of which `segment` is the first.
     #[inline(always)]
-    fn handle_any(&mut self, segment: u64, sent_ns: u64, pushed: bool, last: bool) -> Option<Ack> {
+    fn handle_any(
+        &mut self,
+        segment: u64,
+        segments: u64,
+        sent_ns: u64,
+        pushed: bool,
+        last: bool,
+    ) -> Option<Ack> {
         // `tcp_validate_incoming`: PAWS, then `tcp_sequence`.
         let late = || self.ts_recent_ns / NS_PER_MS > sent_ns / NS_PER_MS + TCP_PAWS_WINDOW_MS;
         let older = self.ts_recent_ns > sent_ns && self.stamps;
-        if ((older && late()) || segment + 1 < self.last_ack_sent) && !self.hides_losses {
-            return self.discard(segment);
+        if ((older && late()) || segment + segments < self.last_ack_sent) && !self.hides_losses {
+            return self.discard(segment, segments);
         }
         if let Some(rtt) = &mut self.rtt {
             rtt.arrives(self.clock.now_ns(), sent_ns);
@@ -445,9 +452,12 @@ impl Receiver {
             self.ts_recent_ns = self.ts_recent_ns.max(sent_ns);
         }
         if segment != self.rcv_nxt || !self.out_of_order.is_empty() {
-            return self.handle_out_of_order(segment, pushed);
+            return match segments {
+                1 => self.handle_out_of_order(segment, pushed),
+                _ => self.handle_many_out_of_order(segment, segments, pushed),
+            };
         }
-        self.rcv_nxt += 1;
+        self.rcv_nxt += segments;
         self.data_received(pushed);
         let mut answers = last || self.has_enough() || self.acknowledges_each();
         if !answers {
@@ -496,8 +506,9 @@ impl Receiver {
         let rtt = self.rtt.as_ref().map_or(0, |rtt| rtt.estimate());
         self.reads_at = self.rcv_nxt + u64::from(self.read_segments);
         let doubles = self.tuned.as_mut().is_some_and(|tuned| {
+            tuned.queue.read_to(self.rcv_nxt);
             tuned.reads(self.rcv_nxt, 0, self.clock.now_ns() / 1_000, rtt);
-            tuned.doubles(self.rcv_nxt, 0).0
+            tuned.doubles(self.rcv_nxt).0
         });
         answer.or_else(|| (doubles || self.reading_answers()).then(|| self.ack()))
     }
@@ -516,42 +527,37 @@ impl Receiver {
         self.read_now(answer)
     }
 
-    /// What waits takes so much of a buffer that is tuned: for the application, and for gaps.
-    fn truesize(&self, tuned: &Tuned) -> u64 {
-        let gaps = &self.out_of_order;
-        let gaps = tuned.truesize_of(gaps.len(), gaps.ranges());
-        if let Some(reader) = &tuned.reader {
-            let (segments, packets) = reader.waiting(self.rcv_nxt);
-            return tuned.packets(segments, packets) + gaps;
-        }
-        let unread = self.rcv_nxt + u64::from(self.read_segments) - self.reads_at;
-        tuned.truesize_of(unread, unread.min(1)) + gaps
-    }
-
-    /// A new segment waits in the buffer: a window that is tuned may grow. `counts`: what it takes counts.
+    /// Data in order wait in the buffer, or for a `gap` this segment: a window that is tuned may grow.
     #[inline]
-    fn tune(&mut self, counts: bool) {
+    fn tune(&mut self, gap: Option<u64>) {
         if self.tuned.is_some() {
-            self.tune_window(counts);
+            self.tune_window(gap);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn tune_window(&mut self, counts: bool) {
+    fn tune_window(&mut self, gap: Option<u64>) {
         let Some(mut tuned) = self.tuned.take() else {
             return;
         };
-        if let Some(reader) = &mut tuned.reader {
-            reader.take(self.rcv_nxt, self.advertised.segment_bytes().into());
-        }
-        let own = if counts { 0 } else { tuned.packet() };
-        if tuned.arrives(self.truesize(&tuned) - own) {
+        // One that joins no packet is not yet in the queue.
+        let own = match gap {
+            None => {
+                tuned.queue.take(self.rcv_nxt);
+                0
+            }
+            Some(segment) if tuned.queue.wait(segment) => 0,
+            Some(_) => tuned.packet(),
+        };
+        // Without SACK it does not grow, so that duplicate ACKs are such.
+        let grows = gap.is_none() || self.has_sack;
+        if grows && tuned.arrives(tuned.taken() - own) {
             self.quick_acks |= 1;
         }
         // `__tcp_ack_snd_check` asks for the window, which ends quick ACKs.
         let asks = tuned.reader.is_some() && self.rcv_nxt - self.last_ack_sent >= self.enough;
-        if asks && tuned.window(self.truesize(&tuned)).1 {
+        if asks && tuned.window().1 {
             self.quick_acks = 0;
         }
         self.tuned = Some(tuned);
@@ -564,7 +570,7 @@ impl Receiver {
         let Some(mut tuned) = self.tuned.take() else {
             return (0, false);
         };
-        let selected = tuned.select(self.rcv_nxt, self.truesize(&tuned));
+        let selected = tuned.select(self.rcv_nxt);
         if selected.is_tight {
             self.quick_acks = 0;
         }

@@ -4,7 +4,6 @@
 use super::super::ack::{Ack, MOST_SACKS, SACKS_BESIDE_STAMPS};
 use super::super::ranges::near;
 use super::super::sack_list::SackList;
-use super::reader::FRAGS;
 use super::Receiver;
 
 /// How many ACKs of out-of-order data leave at once before compression starts.
@@ -13,23 +12,65 @@ const UNCOMPRESSED_DUPLICATE_ACKS: u8 = 3;
 const MAX_COMPRESSED: u8 = 44;
 
 impl Receiver {
+    /// From now on it acknowledges packets that never came, and reports nothing else.
+    pub fn hide_losses(&mut self) {
+        self.hides_losses = true;
+    }
+
+    /// Segments that wait for a gap below them, or for more to merge.
+    pub fn waiting(&self) -> u64 {
+        let gro = self.batch.as_ref().and_then(|batch| batch.gro.as_ref());
+        self.out_of_order.len() + gro.map_or(0, |gro| gro.waiting())
+    }
+
     /// A segment that is not the next one, or that arrives while a gap is open.
     #[cold]
     #[inline(never)]
     pub(super) fn handle_out_of_order(&mut self, segment: u64, pushed: bool) -> Option<Ack> {
+        self.handle_gap(segment, 1, pushed)
+    }
+
+    /// The same, of several that GRO has merged.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn handle_many_out_of_order(
+        &mut self,
+        first: u64,
+        segments: u64,
+        pushed: bool,
+    ) -> Option<Ack> {
+        let known = |of: &Self| of.rcv_nxt + of.out_of_order.len();
+        let (before, duplicates) = (known(self), self.duplicates);
+        let answer = self.handle_gap(first, segments, pushed);
+        // Some of them may be.
+        self.duplicates = duplicates + segments - (known(self) - before);
+        answer
+    }
+
+    #[inline(always)]
+    fn handle_gap(&mut self, segment: u64, segments: u64, pushed: bool) -> Option<Ack> {
+        let end = segment + segments;
         if self.hides_losses {
-            self.rcv_nxt = self.rcv_nxt.max(segment + 1);
+            self.rcv_nxt = self.rcv_nxt.max(end);
             self.data_received(pushed);
             return self.answer(true);
         }
         self.scheduled = true;
-        if segment < self.rcv_nxt {
-            self.duplicates += 1;
-            self.duplicate = Some(segment as u32);
+        // `tcp_data_queue` forgets a D-SACK whose ACK is compressed.
+        self.duplicate = None;
+        if end <= self.rcv_nxt {
+            self.duplicates += segments;
+            self.report_duplicate(segment, segments);
             self.enter_quick_ack_mode(self.max_quick_acks);
-        } else if segment == self.rcv_nxt {
+        } else if segment <= self.rcv_nxt {
             let is_first = self.rcv_nxt == 0;
-            self.rcv_nxt += 1;
+            if segments > 1 && segment < self.rcv_nxt {
+                self.report_duplicate(segment, self.rcv_nxt - segment);
+            }
+            self.rcv_nxt = end;
+            if segments > 1 {
+                self.out_of_order.remove_below(end);
+            }
             self.data_received(pushed);
             self.grow_window(is_first);
             if let Some((start, end)) = self.out_of_order.first() {
@@ -38,6 +79,9 @@ impl Receiver {
                 }
             }
             self.out_of_order.remove_below(self.rcv_nxt);
+            if let Some(tuned) = &mut self.tuned {
+                tuned.queue.take(self.rcv_nxt);
+            }
             self.sacks
                 .remove_below(self.rcv_nxt, self.out_of_order.is_empty());
             if self.out_of_order.is_empty() {
@@ -47,19 +91,18 @@ impl Receiver {
         } else {
             self.check_ce();
             self.grow_window(self.rcv_nxt == 0);
-            let mut new = false;
-            let (start, _) = self
-                .out_of_order
-                .insert((segment, segment + 1), |_| new = true);
+            let (mut new, range) = (false, (segment, end));
+            self.out_of_order.insert(range, |_| new = true);
             if !new {
-                self.duplicates += 1;
-                self.duplicate = Some(segment as u32);
+                self.duplicates += segments;
+                self.report_duplicate(segment, segments);
             }
-            if new && self.has_sack {
-                // One that joins no packet below it is not yet in the queue.
-                self.tune((segment - start) % FRAGS > 0);
+            if new {
+                self.tune(Some(segment));
+                if self.rcv_nxt == 0 && self.has_sack {
+                    self.advertised.grow();
+                }
             }
-            let range = (segment, segment + 1);
             let place = self.sacks.extend(range);
             // The ACK that leaves for a block has its new length, at the block's old place.
             let overflows = self.compressed > 0 && SackList::overflows(place);
@@ -79,13 +122,27 @@ impl Receiver {
     /// not remember its timestamp, and acknowledges what it has (`tcp_send_dupack`).
     #[cold]
     #[inline(never)]
-    pub(super) fn discard(&mut self, segment: u64) -> Option<Ack> {
-        self.duplicates += 1;
+    pub(super) fn discard(&mut self, segment: u64, segments: u64) -> Option<Ack> {
+        self.duplicates += segments;
         if segment < self.rcv_nxt {
-            self.duplicate = Some(segment as u32);
+            self.report_duplicate(segment, segments);
             self.enter_quick_ack_mode(self.max_quick_acks);
         }
         Some(self.ack())
+    }
+
+    /// The next ACK has a D-SACK of these segments (`tcp_dsack_set`).
+    #[inline(always)]
+    fn report_duplicate(&mut self, segment: u64, segments: u64) {
+        self.duplicate = Some(segment as u32);
+        if let Some(gro) = self.gro() {
+            gro.duplicate_segments = segments;
+        }
+    }
+
+    fn duplicate_segments(&self) -> u64 {
+        let gro = self.batch.as_ref().and_then(|batch| batch.gro.as_ref());
+        gro.map_or(1, |gro| gro.duplicate_segments)
     }
 
     /// `tcp_grow_window`, until the application has read its `first` data and asked for a smaller window:
@@ -134,7 +191,7 @@ impl Receiver {
     pub(super) fn report(&mut self, ack: Ack) -> Ack {
         let reported = self.duplicate.take().filter(|_| self.has_sack);
         let duplicate = reported.map(|bits| near(self.rcv_nxt, bits));
-        let duplicate = duplicate.map(|segment| (segment, segment + 1));
+        let duplicate = duplicate.map(|segment| (segment, segment + self.duplicate_segments()));
         let known = self.sacks.known().filter(|_| self.has_sack);
         let most = match self.stamps {
             true => SACKS_BESIDE_STAMPS,

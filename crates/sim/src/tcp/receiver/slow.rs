@@ -42,11 +42,15 @@ impl Receiver {
     /// A compressed ACK leaves at this time. Sets when something is due besides delayed ACKs.
     #[cold]
     pub(super) fn await_reader(&mut self, compressed_at_ns: u64) {
-        let Some(reader) = self.reader() else {
+        let Some(tuned) = &mut self.tuned else {
+            return;
+        };
+        let waits = tuned.queue.has_unread();
+        let Some(reader) = &mut tuned.reader else {
             return;
         };
         reader.compressed_at_ns = compressed_at_ns;
-        let reads_ns = reader.reads_at_ns().min(reader.probe_at_ns);
+        let reads_ns = reader.reads_at_ns(waits).min(reader.probe_at_ns);
         self.compressed_at_ns = reads_ns.min(compressed_at_ns);
     }
 
@@ -95,17 +99,18 @@ impl Receiver {
         );
         let mut tuned = self.tuned.take()?;
         let reader = tuned.reader.as_mut()?;
-        reader.take(next, bytes);
         let compressed_at_ns = reader.compressed_at_ns;
-        let (reads, read) = (reader.reads(now_ns, bytes), reader.read);
+        let reads = reader.reads(now_ns, bytes, tuned.queue.has_unread());
+        let read = tuned.queue.read() + u64::from(reads);
         let mut answers = false;
         if reads {
+            tuned.queue.read_to(read);
             tuned.reads(read, next - read, now_ns / 1_000, rtt);
             let arrived = next - self.last_ack_sent;
             let ends = self.pushed && read == next && self.out_of_order.is_empty();
             answers = self.scheduled && (arrived >= self.enough || ends);
             if !answers {
-                let (doubles, is_tight) = tuned.doubles(next, self.truesize(&tuned));
+                let (doubles, is_tight) = tuned.doubles(next);
                 answers = doubles;
                 if is_tight {
                     self.quick_acks = 0;

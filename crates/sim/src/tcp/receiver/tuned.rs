@@ -10,16 +10,11 @@
 //! the collapsing of packets are left out.
 
 use super::super::advertised_window::UNSCALED_BYTES;
-use super::super::receive_buffer::ReceiveBuffer;
+use super::super::receive_buffer::{data_256ths, ReceiveBuffer, FIRST_RATIO, RATIO_BITS};
 use super::super::write_queue::PACKET_OVERHEAD_BYTES;
-use super::reader::{Reader, FRAGS};
+use super::queue::Queue;
+use super::reader::Reader;
 
-/// `TCP_RMEM_TO_WIN_SCALE`
-const RATIO_BITS: u32 = 8;
-/// `TCP_DEFAULT_SCALING_RATIO`, until the first segment has come.
-const FIRST_RATIO: u64 = 1 << (RATIO_BITS - 1);
-/// `TCP_MSS_DEFAULT`: segments that are no larger leave the ratio as it is.
-const MSS_DEFAULT: u64 = 536;
 /// `TCP_INIT_CWND`
 const INIT_CWND: u64 = 10;
 
@@ -45,6 +40,8 @@ pub(super) struct Tuned {
     space: u64,
     space_at: u64,
     space_us: u64,
+    /// What waits in the buffer.
+    pub(super) queue: Queue,
     /// The application reads at a rate of its own.
     pub(super) reader: Option<Reader>,
 }
@@ -79,6 +76,7 @@ impl Tuned {
             space: ssthresh.min(INIT_CWND * mss),
             space_at: 0,
             space_us: 0,
+            queue: Queue::new(mss),
             reader: None,
         }
     }
@@ -93,14 +91,10 @@ impl Tuned {
         self.mss + PACKET_OVERHEAD_BYTES
     }
 
-    /// What so many segments take that wait in the buffer, in so many packets.
-    pub(super) fn packets(&self, segments: u64, packets: u64) -> u64 {
+    /// What waits takes so much of the buffer (`sk_rmem_alloc`).
+    pub(super) fn taken(&self) -> u64 {
+        let (segments, packets) = self.queue.taken();
         segments * self.mss + packets * PACKET_OVERHEAD_BYTES
-    }
-
-    /// The same in runs of neighbours (`tcp_try_coalesce`).
-    pub(super) fn truesize_of(&self, segments: u64, runs: u64) -> u64 {
-        self.packets(segments, runs + (segments - runs) / FRAGS)
     }
 
     /// `tcp_win_from_space`
@@ -115,8 +109,8 @@ impl Tuned {
     /// A new segment waits, so that `taken` is taken (`tcp_measure_rcv_mss`, `tcp_grow_window`). Returns
     /// whether the window grows, which brings a quick ACK.
     pub(super) fn arrives(&mut self, taken: u64) -> bool {
-        let ratio = (self.mss << RATIO_BITS) / self.packet();
-        if self.ratio != ratio && self.mss > MSS_DEFAULT {
+        let ratio = data_256ths(self.mss);
+        if self.ratio != ratio {
             self.ratio = ratio;
             self.clamp = self.window_of_space(self.buffer);
             self.space = self.space.min(self.clamp);
@@ -155,8 +149,8 @@ impl Tuned {
     }
 
     /// `__tcp_select_window`, and whether the buffer is more than half full.
-    pub(super) fn window(&self, taken: u64) -> (u64, bool) {
-        let (allowed, mut free) = (self.window_of_space(self.buffer), self.free(taken));
+    pub(super) fn window(&self) -> (u64, bool) {
+        let (allowed, mut free) = (self.window_of_space(self.buffer), self.free(self.taken()));
         let tight = free < self.clamp.min(allowed) / 2;
         if tight {
             free = free >> self.shift << self.shift;
@@ -185,18 +179,18 @@ impl Tuned {
     }
 
     /// Whether an ACK of segments below `next` would offer no less than the last.
-    pub(super) fn keeps_up(&self, taken: u64) -> bool {
-        self.window(taken).0 >= self.window
+    pub(super) fn keeps_up(&self) -> bool {
+        self.window().0 >= self.window
     }
 
     /// Whether reading has at least doubled the window that is left (`__tcp_cleanup_rbuf`), and whether the
     /// buffer was found more than half full.
-    pub(super) fn doubles(&self, next: u64, taken: u64) -> (bool, bool) {
+    pub(super) fn doubles(&self, next: u64) -> (bool, bool) {
         let left = self.left(next);
         if 2 * left > self.clamp {
             return (false, false);
         }
-        let (window, is_tight) = self.window(taken);
+        let (window, is_tight) = self.window();
         (window > 0 && window >= 2 * left, is_tight)
     }
 
@@ -209,8 +203,8 @@ impl Tuned {
     }
 
     /// The window of an ACK of segments below `next` (`tcp_select_window`).
-    pub(super) fn select(&mut self, next: u64, taken: u64) -> Selected {
-        let (window, is_tight) = self.window(taken);
+    pub(super) fn select(&mut self, next: u64) -> Selected {
+        let (window, is_tight) = self.window();
         let left = self.left(next);
         // The right edge never moves back.
         let window = if window < left {
@@ -250,8 +244,10 @@ mod tests {
         for turn in 1..=10 {
             for _ in 0..cwnd {
                 next += 1;
-                tuned.arrives(tuned.packet());
-                tuned.select(next, tuned.packet());
+                tuned.queue.take(next);
+                tuned.arrives(tuned.taken());
+                tuned.select(next);
+                tuned.queue.read_to(next);
                 tuned.reads(next, 0, turn * 100_000, RTT);
             }
             seen.push((tuned.ssthresh, tuned.buffer, tuned.window));
@@ -278,20 +274,20 @@ mod tests {
     fn a_gap_takes_room() {
         let mut tuned = Tuned::new(ReceiveBuffer::Tuned(200_000), MSS);
         for next in 1..=60 {
-            tuned.arrives(tuned.packet());
-            tuned.select(next, 0);
+            tuned.queue.take(next);
+            tuned.arrives(tuned.taken());
+            tuned.queue.read_to(next);
+            tuned.select(next);
         }
         let edge = tuned.edge;
-        for waiting in 1..=50 {
-            tuned.arrives(tuned.truesize_of(waiting, 1));
-            let selected = tuned.select(60, tuned.truesize_of(waiting, 1));
-            assert_eq!(tuned.edge, edge, "{waiting}");
-            assert_eq!(
-                selected.is_tight,
-                tuned.window(tuned.truesize_of(waiting, 1)).1
-            );
+        assert!(tuned.keeps_up());
+        for segment in 61..=110 {
+            tuned.queue.wait(segment);
+            tuned.arrives(tuned.taken());
+            let selected = tuned.select(60);
+            assert_eq!(tuned.edge, edge, "{segment}");
+            assert_eq!(selected.is_tight, tuned.window().1);
         }
-        assert!(tuned.window(tuned.truesize_of(50, 1)).1);
-        assert!(!tuned.keeps_up(tuned.truesize_of(50, 1)) && tuned.keeps_up(0));
+        assert!(tuned.window().1 && !tuned.keeps_up());
     }
 }

@@ -131,6 +131,11 @@ void connect_flow(struct flow *flow, int index)
 		connect_udp(flow, index);
 		return;
 	}
+	for (char *end, *at = flow->draws ? flow->draws[flow->next_draw - 1].delays : ""; *at; at = end + 1) {
+		end = strchr(at, ';');
+		*end = 0;
+		set_up(at);
+	}
 	enter(flow->namespace);
 	flow->sender = tcp_socket(flow->cc);
 	enter("-");
@@ -147,7 +152,9 @@ void connect_flow(struct flow *flow, int index)
 	flow->connected = 1;
 	flow->syns = -1;
 	flow->fill = ONCE;
-	if (flow->writes && setsockopt(flow->sender, SOL_SOCKET, SO_SNDBUF, &most, sizeof(most)))
+	/* What an application writes that has a limit of its own, the socket holds. */
+	if ((flow->writes || flow->buffer != INT64_MAX) &&
+	    setsockopt(flow->sender, SOL_SOCKET, SO_SNDBUF, &most, sizeof(most)))
 		die("SO_SNDBUF");
 	if (flow->buffer != INT64_MAX || awaits_answers(flow))
 		tell_kernel("writer", flow->sender);
@@ -255,8 +262,8 @@ static uint64_t first_write(const struct flow *flow)
 /* Writes until the socket is full, or the application's own limit is reached. */
 void write_flow(struct flow *flow, int index)
 {
-	/* More than a socket holds at first: what is written in pieces shows in the packets. */
-	static char zeros[FIRST_WRITE_BYTES];
+	/* More than a socket or a buffer holds: what is written in pieces shows in the packets. */
+	static char zeros[64 << 20];
 
 	if (!flow->connected || flow->shut)
 		return;

@@ -27,7 +27,8 @@
  *		PACING_RATE LOWAT
  *	udp NUMBER SENDER RECEIVER ADDRESS START STOP DATAGRAM MSS
  *					a flow of UDP, whose rate is its device's
- *	draw PAUSE SIZE			the flow above is a session: its next connection, SIZE long
+ *	draw PAUSE SIZE [LINE;]...	the flow above is a session: its next connection, SIZE long, and
+ *					what makes its RTT
  *	write AT SIZE EVERY PAUSE	the flow above writes so, AT after it is connected (SIZE "-": without
  *					end; PAUSE: from when all is acknowledged)
  *	read TIME RATE BYTES		the flow above reads so many bytes at a time, from then on at this rate

@@ -14,6 +14,7 @@
 struct draw {
 	int64_t pause_ns;
 	uint64_t size;
+	char *delays;	/* lines of the plan, each with a ; behind it, that make its RTT */
 };
 
 /* A phase of what an application writes: until the next one begins. */

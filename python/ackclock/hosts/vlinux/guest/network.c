@@ -252,6 +252,33 @@ static void limit_segments(char *line)
 	ask(&request, device);
 }
 
+/* A device that merges what comes (`ethtool -K DEVICE gro on`), until it has been quiet for so long, ns. */
+static void merge(char *line)
+{
+	char space[NAME], device[NAME], path[2 * NAME + 64], wait[NAME];
+	struct ethtool_value on = { .cmd = ETHTOOL_SGRO, .data = 1 };
+	struct ifreq to = { .ifr_data = (void *)&on };
+	int fd;
+
+	FIELDS(line, 3, "%63s %63s %63s", space, device, wait);
+	enter(space);
+	strncpy(to.ifr_name, device, IFNAMSIZ - 1);
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || ioctl(fd, SIOCETHTOOL, &to))
+		die(device);
+	close(fd);
+	/* A sysfs shows the devices of the namespace in which it is mounted. */
+	mkdir("/run/sys", 0755);
+	if (mount("sysfs", "/run/sys", "sysfs", 0, NULL))
+		die("/run/sys");
+	snprintf(path, sizeof(path), "/run/sys/class/net/%s/gro_flush_timeout", device);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, wait, strlen(wait)) < 0)
+		die(path);
+	close(fd);
+	umount("/run/sys");
+}
+
 static void add_address(char *line)
 {
 	struct ifaddrmsg message = { .ifa_family = AF_INET, .ifa_prefixlen = 32 };
@@ -368,13 +395,16 @@ static void set_delay(char *line)
 	struct request request;
 	struct rtattr *options;
 	int64_t delay_ns;
+	int overtaking;
 
-	FIELDS(line, 3, "%63s %63s %ld", space, device, &delay_ns);
+	FIELDS(line, 4, "%63s %63s %ld %d", space, device, &delay_ns, &overtaking);
 	request = qdisc(space, device, TC_H_ROOT, 0, "netem");
 	options = put(&request, TCA_OPTIONS, &usual, sizeof(usual));
 	put(&request, TCA_NETEM_LATENCY64, &delay_ns, sizeof(delay_ns));
-	put(&request, TCA_NETEM_RATE64, &rate64, sizeof(rate64));
-	put(&request, TCA_NETEM_RATE, &rate, sizeof(rate));
+	if (!overtaking) {
+		put(&request, TCA_NETEM_RATE64, &rate64, sizeof(rate64));
+		put(&request, TCA_NETEM_RATE, &rate, sizeof(rate));
+	}
 	end(&request, options);
 	ask(&request, device);
 }
@@ -446,7 +476,7 @@ void set_up(char *line)
 		{ "space", make_space }, { "set", set }, { "load", load }, { "up", bring_up },
 		{ "pair", make_pair }, { "segments", limit_segments }, { "address", add_address },
 		{ "route", add_route }, { "rule", add_rule }, { "tc", run_tc }, { "delay", set_delay },
-		{ "dualpi2", set_dualpi2 }, { "step", set_step },
+		{ "dualpi2", set_dualpi2 }, { "step", set_step }, { "gro", merge },
 	};
 	char name[NAME];
 	int at = 0;

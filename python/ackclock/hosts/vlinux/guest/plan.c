@@ -96,12 +96,14 @@ static void add_draw(const char *line)
 	struct flow *flow = &flows[flows_len - 1];
 	char size[NAME];
 	struct draw draw;
+	int at = 0;
 
-	if (sscanf(line, "%ld %63s", &draw.pause_ns, size) != 2) {
+	if (sscanf(line, "%ld %63s %n", &draw.pause_ns, size, &at) != 2) {
 		errno = EINVAL;
 		die(line);
 	}
 	draw.size = number_of(size, INT64_MAX);
+	draw.delays = strdup(line + at);
 	if (!flow->draws) {
 		flow->over = calloc(1, sizeof(*flow->over));
 		flow->start_ns += draw.pause_ns;
