@@ -33,12 +33,12 @@ if [ "${1-}" = slow ]; then
 	random=$(grep -rl 'proptest!' crates | sed -nE 's,.*/(\w+)(/mod|/tests)?\.rs$,\1::,p')
 	rust_tests $RUST -- $random
 	# Many wait for a browser, a server or a virtual machine.
-	python_tests -n 3 --dist loadfile --no-loadscope-reorder -m "slow and not alone"
+	python_tests --durations=40 -n 3 --dist loadfile --no-loadscope-reorder -m "slow and not alone"
 	rust_results
 	python_tests -m alone
 else
 	rust_tests $RUST
-	python_tests -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
+	python_tests --durations=30 -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
 	rust_results
 fi
 
