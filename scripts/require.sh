@@ -31,6 +31,11 @@ has_wasm() {
 		{ has apt-get && apt-cache show rust-web-src >/dev/null 2>&1; }
 }
 
+# rustup's linker, or Debian's.
+has_wasm_linker() {
+	has wasm-ld || [ "$(find "$(rustc --print sysroot 2>/dev/null)" -name rust-lld 2>/dev/null)" ]
+}
+
 present() {
 	case $1 in
 	cc) has cc || has gcc || has clang ;;
@@ -38,7 +43,7 @@ present() {
 	cargo) [ "$(cargo_minor)" ] && [ "$(cargo_minor)" -ge $CARGO_MINOR ] ;;
 	libelf) has pkg-config && pkg-config --exists libelf zlib ;;
 	lint) cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 ;;
-	wasm) has_wasm ;;
+	wasm) has_wasm && has_wasm_linker ;;
 	node) has node && [ "$(node --version | sed 's/v\([0-9]*\).*/\1/')" -ge 18 ] ;;
 	network) has ip && has unshare && has setpriv ;;
 	chromium) has chromium || has chromium-browser || has google-chrome ;;
@@ -64,7 +69,10 @@ packages() {
 	libelf) echo make pkg-config libelf-dev zlib1g-dev ;;
 	network) echo iproute2 util-linux ;;
 	# Of Debian 12 scripts/lab.sh unpacks it: the lists of packages are enough.
-	wasm) [ "$(rust_suffix)" ] || echo libstd-rust-dev-wasm32 ;;
+	wasm)
+		[ "$(rust_suffix)" ] || has_wasm || echo libstd-rust-dev-wasm32
+		has_wasm_linker || echo lld
+		;;
 	node) echo nodejs ;;
 	firefox) echo firefox-esr ;;
 	ns3) echo g++ pkg-config libns3-dev libgsl-dev ;;
