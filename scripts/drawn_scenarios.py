@@ -291,6 +291,7 @@ TOP: Mapping[str, Way] = {
     "links": lambda draw, line: {"links": _second(draw, line)},
     "sessions": lambda draw, line: {"sessions": _sessions(draw, line)},
     "changes": "only the simulator branches a run",
+    "programs": "the simulator runs none",
 }
 
 

@@ -40,7 +40,8 @@ SUBSET = (
     "tests/cli/test_cli_long.py tests/results/test_result.py'; make test && make test-slow"
 )
 BUILT = (
-    "make kernel && scripts/require.sh network iperf3 chromium firefox tshark tcptrace && "
+    "make kernel && scripts/require.sh network iperf3 chromium firefox tshark tcptrace "
+    "curl nginx openssl redis-server rsync tcpdump && "
     "cargo test --locked --no-run -p ackclock-linux"
 )
 #: Starts a command whose mounts and processes end with it, as it ends with this script.

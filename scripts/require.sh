@@ -50,7 +50,10 @@ present() {
 	firefox) has firefox-esr || has firefox ;;
 	ns2) has ns ;;
 	ns3) has c++ && has pkg-config && pkg-config --exists ns3-internet gsl ;;
-	clang | npm | iperf3 | mmdebstrap | git | valgrind | tshark | tcptrace) has "$1" ;;
+	clang | npm | iperf3 | mmdebstrap | git | valgrind | tshark | tcptrace | curl | openssl | rsync)
+		has "$1"
+		;;
+	nginx | redis-server | tcpdump) has "$1" || [ -x "/usr/sbin/$1" ] ;;
 	*) echo "require.sh does not know the tool $1" >&2; exit 2 ;;
 	esac
 }
@@ -75,6 +78,7 @@ packages() {
 		;;
 	node) echo nodejs ;;
 	firefox) echo firefox-esr ;;
+	nginx) echo nginx-light ;;
 	ns3) echo g++ pkg-config libns3-dev libgsl-dev ;;
 	*) echo "$1" ;;
 	esac
@@ -105,6 +109,7 @@ without() {
 	chromium) echo "the pages are not tested in a browser" ;;
 	firefox) echo "the laboratory is not tested in Firefox" ;;
 	tshark | tcptrace) echo "captured packets are not tested" ;;
+	curl | nginx | openssl | redis-server | rsync | tcpdump) echo "they are not run in virtual time" ;;
 	esac
 }
 

@@ -23,6 +23,8 @@ from ackclock.results.result import MANIFEST
 
 ROOT = Path(__file__).parent.parent
 ACKCLOCK = Path(sys.executable).with_name("ackclock")
+#: A file of the pages is a module, which Node 18, as Debian 12 has it, does not see by itself.
+NODE = ("node", "--experimental-default-type=module")
 
 # Under nohup, and in the background of a script, signals come ignored, and commands inherit that.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)

@@ -82,7 +82,7 @@ def test_on_is_one_option():
     ons = {each.name: each.callback.__annotations__.get("on") for each in app.registered_commands}
     one = sorted(name for name, annotation in ons.items() if annotation is On)
     assert " ".join(one) == "attack check conform evaluate reproduce response run sweep"
-    assert {*filter(ons.get, ons)} - {*one} == {"compare"}, "it takes Linux alone"
+    assert {*filter(ons.get, ons)} - {*one} == {"compare", "shell"}, "they take Linux alone"
 
 
 def test_run(ackclock, scenario, tmp_path):

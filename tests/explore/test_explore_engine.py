@@ -13,7 +13,7 @@ import pytest
 from ackclock import Scenario, _core, run
 from ackclock.explore import worker
 from ackclock.results import summary
-from common import ROOT
+from common import NODE, ROOT
 
 LAB = Path(worker.__file__).parent / "static" / "lab"
 TRACES = [
@@ -32,7 +32,7 @@ pytestmark = built
 
 def node(*jobs):
     """The messages of each job."""
-    command = ["node", Path(__file__).parent / "engine.mjs", LAB]
+    command = [*NODE, Path(__file__).parent / "engine.mjs", LAB]
     lines = "".join(json.dumps(job) + "\n" for job in jobs)
     done = subprocess.run(command, input=lines, stdout=-1, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]

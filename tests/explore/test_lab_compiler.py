@@ -13,7 +13,7 @@ import ackclock
 import firefox
 from ackclock import Scenario, _core
 from acts import fill, run, show_form, until_whole
-from common import ROOT, SLOW_MS
+from common import NODE, ROOT, SLOW_MS
 from lab_page import CLANG
 from test_explore_engine import LAB
 
@@ -54,7 +54,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def node():
     """Takes jobs, and gives the last message of each: clang is loaded once."""
-    command = ["node", Path(__file__).parent / "engine.mjs", LAB, CLANG]
+    command = [*NODE, Path(__file__).parent / "engine.mjs", LAB, CLANG]
     with subprocess.Popen(command, stdin=-1, stdout=-1, text=True) as process:
 
         def told(job):

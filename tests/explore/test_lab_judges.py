@@ -12,7 +12,7 @@ import lab_judges
 import lab_page
 from ackclock import Scenario, evaluate, metrics, run
 from acts import fill, show_form
-from common import SLOW_MS, serving
+from common import NODE, SLOW_MS, serving
 from conftest import ENGINE, opened
 from lab_page import CLANG
 
@@ -50,7 +50,7 @@ def judging(tmp_path_factory):
 
 def judged(judging, what, algorithm):
     """What the page's own code finds, in Node."""
-    command = ["node", Path(__file__).parent / "judge.mjs", judging.root, what, algorithm]
+    command = [*NODE, Path(__file__).parent / "judge.mjs", judging.root, what, algorithm]
     return json.loads(subprocess.run(command, stdout=-1, text=True, check=True).stdout)
 
 

@@ -40,6 +40,8 @@ USUAL = {
     "trace": ["good.trace"],
     "timeline": ["good.csv"],
     "drop_packets": [[], [1, 3, 70]],
+    "command": ["iperf3 -s"],
+    "environment": ["", "A=1"],
 }
 #: What nobody should.
 ODD = [
@@ -72,6 +74,7 @@ class Draw:
             ("flow", "Flow", [1, 1, 2, 3]),
             ("session", "Session", [0, 0, 1, 2]),
             ("change", "Change", [0] * 15 + [1]),
+            ("program", "Program", [0] * 15 + [1]),
         ):
             many = [self.table(table) for _ in range(self.random.choice(numbers))]
             fields |= {name: many} if many else {}
@@ -83,7 +86,7 @@ class Draw:
         fields = {}
         for key in tables()[of]["keys"]:
             name = key["key"]
-            if name in ("kind", "bottleneck", "links", "flows", "sessions", "changes"):
+            if name in ("kind", "bottleneck", "links", "flows", "sessions", "changes", "programs"):
                 fields |= {"kind": key["default"]} if name == "kind" else {}
             elif key["required"] or name in ("rate", "rtt", "size") or self.chance(self.share):
                 odd = self.chance(0.05 if name == "algorithm" else self.odd)
@@ -104,7 +107,7 @@ class Draw:
         name = key["key"]
         usual = (
             1
-            if name in ("algorithm", "route", "back", "drop_packets")
+            if name in ("algorithm", "route", "back", "drop_packets", "command", "environment")
             else 0.98
             if name == "count"
             else 0.7

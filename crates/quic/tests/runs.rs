@@ -37,6 +37,7 @@ fn scenario(rate_bps: u64, buffer_packets: u64, flows: Vec<Flow>) -> Scenario {
         flows,
         sessions: Vec::new(),
         changes: Vec::new(),
+        programs: Vec::new(),
         sample_interval_ns: 100 * MS,
     }
 }

@@ -117,9 +117,10 @@ const OTHER_KINDS: [(&str, Of); 6] = [
 ];
 
 /// Keys that may be missing though the canonical field may not: resolving fills it.
-const OPTIONAL: [&str; 11] = [
+const OPTIONAL: [&str; 12] = [
     "Scenario.tso",
     "Flow.rtt_ns",
+    "Program.rtt_ns",
     "Bottleneck.rate_bps",
     "Codel.mtu_bytes",
     "FqCodel.mtu_bytes",

@@ -412,11 +412,12 @@ fn explain(field: &str, fault: &Fault) -> String {
 }
 
 /// Where the keys of a table are written.
-const PLACES: [(&str, &str); 4] = [
+const PLACES: [(&str, &str); 5] = [
     ("Scenario", "the scenario, above the tables"),
     ("Bottleneck", "[bottleneck] or [[link]]"),
     ("Flow", "[[flow]]"),
     ("Session", "[[session]]"),
+    ("Program", "[[program]]"),
 ];
 
 fn unknown_key(of: &str, field: &str) -> String {

@@ -12,9 +12,11 @@ use crate::installed;
 use crate::keys::Keys;
 use crate::links;
 use crate::model::{Entry, Table};
-use crate::python::{brief, toml};
+use crate::python::toml;
 use crate::units;
 use crate::words;
+
+mod refusals;
 
 /// Sizes of queues that are several full packets.
 const FULL_PACKETS: [(&str, &str, u64); 2] = [
@@ -37,12 +39,17 @@ pub struct Scenario {
     flows: Vec<Table>,
     sessions: Vec<Table>,
     changes: Vec<Table>,
+    programs: Vec<Table>,
     mss: u64,
 }
 
 /// A time that was checked before, ns.
 fn ns(text: Option<&str>) -> i128 {
     text.map_or(0, |text| units::duration_ns(text).unwrap_or(0))
+}
+
+fn missing_rtt(name: &str) -> String {
+    format!("{name}: rtt is missing; write for example rtt = \"100ms\"")
 }
 
 fn count(table: &Table) -> u64 {
@@ -55,7 +62,7 @@ impl Scenario {
         let mut top = Table::parse("Scenario", fields)?;
         let own = |key| top.tables(key).into_iter().cloned().collect::<Vec<_>>();
         let (mut links, mut flows) = (own("links"), own("flows"));
-        let (mut sessions, changes) = (own("sessions"), own("changes"));
+        let (mut sessions, changes, programs) = (own("sessions"), own("changes"), own("programs"));
         let has_links = !links.is_empty();
         match top.table("bottleneck") {
             Some(_) if has_links => {
@@ -80,10 +87,16 @@ impl Scenario {
             flows,
             sessions,
             changes,
+            programs,
             mss,
         };
         scenario.check()?;
         Ok(scenario)
+    }
+
+    /// The RTT of a flow, session or program, as it is written.
+    fn rtt_of<'a>(&'a self, table: &'a Table) -> Option<&'a str> {
+        table.text("rtt").or(self.top.text("rtt"))
     }
 
     fn has_links(&self) -> bool {
@@ -104,7 +117,7 @@ impl Scenario {
 
     fn check(&self) -> Result<(), String> {
         let duration_ns = ns(self.top.text("duration"));
-        if self.flows.is_empty() && self.sessions.is_empty() {
+        if self.flows.is_empty() && self.sessions.is_empty() && self.programs.is_empty() {
             return Err("no flows: add at least one [[flow]] table".into());
         }
         self.check_numbers()?;
@@ -118,6 +131,10 @@ impl Scenario {
             self.check_ecn(&name, session)?;
             self.check_connection(&name, session, duration_ns)?;
             self.check_session(&name, session)?;
+        }
+        for (program, number) in self.programs.iter().zip(1..) {
+            self.rtt_of(program)
+                .ok_or_else(|| missing_rtt(&format!("program {number}")))?;
         }
         self.check_links()?;
         self.check_sampling(duration_ns)?;
@@ -209,10 +226,8 @@ impl Scenario {
             Err(format!("{name}: {field} = \"{value}\": {fix}"))
         };
         let text = |key| flow.text(key).unwrap_or_default();
-        if flow.text("rtt").or(self.top.text("rtt")).is_none() {
-            return Err(format!(
-                "{name}: rtt is missing; write for example rtt = \"100ms\""
-            ));
+        if self.rtt_of(flow).is_none() {
+            return Err(missing_rtt(name));
         }
         self.check_route(name, flow)?;
         let duration = self.top.text("duration").unwrap_or_default();
@@ -323,7 +338,7 @@ impl Scenario {
             .iter()
             .filter(|each| each.text("size").is_some());
         let each = finite.map(|session| {
-            let rtt = ns(session.text("rtt").or(self.top.text("rtt")));
+            let rtt = ns(self.rtt_of(session));
             let each_ns = ns(session.text("gap")) + 2 * (rtt + ns(session.text("rtt_exponential")));
             i128::from(count(session)) * (duration_ns / each_ns)
         });
@@ -358,11 +373,12 @@ impl Scenario {
         delays_ns: &[i128],
     ) -> Result<Vec<Option<Value>>, String> {
         let mut every = self.flows.iter().chain(&self.sessions);
-        let both_ways = every.any(|each| each.text("direction") == Some("reverse"));
-        let ways = [&self.flows, &self.sessions].map(|tables| {
+        let both_ways = every.any(|each| each.text("direction") == Some("reverse"))
+            || !(self.programs.is_empty() || self.has_links());
+        let ways = [&self.flows, &self.sessions, &self.programs].map(|tables| {
             let each = tables.iter().map(|flow| {
                 let way = self.way(flow, both_ways);
-                let own_ns = ns(flow.text("rtt").or(self.top.text("rtt")));
+                let own_ns = ns(self.rtt_of(flow));
                 let links_ns = way.iter().map(|link| delays_ns[*link as usize - 1]);
                 let rtt_ns = own_ns + links_ns.sum::<i128>();
                 (way, rtt_ns)
@@ -431,6 +447,7 @@ impl Scenario {
             ("flow", &self.flows),
             ("session", &self.sessions),
             ("change", &self.changes),
+            ("program", &self.programs),
         ] {
             for (table, number) in tables.iter().zip(1..) {
                 let Some(spec) = table.text("algorithm") else {
@@ -527,6 +544,17 @@ impl Scenario {
             }
             canonical.insert(name.into(), all.into());
         }
+        let rtt_ns = ns(self.top.text("rtt")) as u64;
+        for program in canonical
+            .get_mut("programs")
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
+            if program["rtt_ns"].is_null() {
+                program["rtt_ns"] = rtt_ns.into();
+            }
+        }
         Ok(canonical.into())
     }
 
@@ -587,85 +615,6 @@ impl Scenario {
             "sizes": sizes,
         }))
     }
-
-    /// A refusal of its canonical form: the key and the value as they are written.
-    pub fn in_words(&self, field: &str, value: &str, fix: &str) -> String {
-        let (mut place, mut table, mut key) = (String::new(), &self.top, field);
-        if let Some((name, index, rest)) = indexed(field) {
-            let (tables, number) = match name {
-                "link" => (&self.links, index + 2),
-                "flow" => (&self.flows, number_of(&self.flows, index + 1)),
-                "change" => (&self.changes, index + 1),
-                _ => (&self.sessions, number_of(&self.sessions, index + 1)),
-            };
-            place = format!("{name} {number}: ");
-            (table, key) = (&tables[number - 1], rest);
-        } else if let Some(rest) = field.strip_prefix("bottleneck.") {
-            place = self.link_name(0);
-            (table, key) = (&self.links[0], rest);
-        }
-        let fix = self.renumbered(fix);
-        if let Some(many) = key.strip_suffix(".len()") {
-            let name = match place.as_str() {
-                "" => format!("[[{}]]", many.trim_end_matches('s')),
-                _ => many.into(),
-            };
-            return format!("{place}{name}, {value} in all: {fix}");
-        }
-        let key = table.key_of(key);
-        let written = table.shown(key).map(|written| brief(&toml(&written)));
-        let value = written.unwrap_or_else(|| value.into());
-        format!("{place}{key} = {value}: {fix}")
-    }
-
-    /// The engine numbers flows as the results do, a table with `count` more than once.
-    fn renumbered(&self, fix: &str) -> String {
-        let mut shown = String::new();
-        let mut words = fix.split(' ').peekable();
-        while let Some(word) = words.next() {
-            shown += word;
-            let tables = match word {
-                "flow" => &self.flows,
-                "session" => &self.sessions,
-                _ => {
-                    shown += if words.peek().is_some() { " " } else { "" };
-                    continue;
-                }
-            };
-            let Some(next) = words.peek() else { break };
-            shown.push(' ');
-            let digits = next.len()
-                - next
-                    .trim_start_matches(|each: char| each.is_ascii_digit())
-                    .len();
-            if let Ok(number) = next[..digits].parse::<usize>() {
-                shown += &number_of(tables, number).to_string();
-                shown += &next[digits..];
-                words.next();
-                shown += if words.peek().is_some() { " " } else { "" };
-            }
-        }
-        shown
-    }
-}
-
-/// `flows[3].flow.rtt_ns` is `("flow", 3, "rtt_ns")`.
-fn indexed(field: &str) -> Option<(&str, usize, &str)> {
-    let (name, rest) = field.split_once("s[")?;
-    let (index, key) = rest.split_once("].")?;
-    let is_known = ["flow", "session", "link", "change"].contains(&name);
-    let key = key.strip_prefix("flow.").unwrap_or(key);
-    is_known.then_some((name, index.parse().ok()?, key))
-}
-
-/// The table of a flow or session, as the results number them.
-fn number_of(tables: &[Table], number: usize) -> usize {
-    let mut all = 0;
-    let found = tables.iter().position(|table| {
-        all += count(table) as usize;
-        all >= number
-    });
-    found.unwrap_or(tables.len().saturating_sub(1)) + 1
 }
 
 /// What to write instead of a spec that does not load.

@@ -235,7 +235,11 @@ fn together(table: &str) -> Option<Vec<Value>> {
             json!({"not": {"required": ["flow", "flows"]}}),
             json!({"not": {"required": ["session", "sessions"]}}),
             json!({"not": {"required": ["change", "changes"]}}),
-            json!({"if": any(&["flows", "session", "sessions"]), "else": filled("flow")}),
+            json!({"not": {"required": ["program", "programs"]}}),
+            json!({
+                "if": any(&["flows", "session", "sessions", "program", "programs"]),
+                "else": filled("flow"),
+            }),
             json!({
                 "if": any(&["link", "links"]),
                 "then": {"allOf": [

@@ -1,7 +1,7 @@
 //! What to write for a key, in an error.
 
 /// Of a key that is a table.
-const TABLES: [(&str, &str); 5] = [
+const TABLES: [(&str, &str); 6] = [
     ("bottleneck", "a table [bottleneck] with rate and buffer"),
     ("link", "one table [[link]] with rate and buffer per link"),
     ("flow", "one table [[flow]] per flow"),
@@ -9,6 +9,10 @@ const TABLES: [(&str, &str); 5] = [
     (
         "change",
         "one table [[change]] with its time, at, per change",
+    ),
+    (
+        "program",
+        "one table [[program]] with its command per program",
     ),
 ];
 

@@ -26,6 +26,7 @@ pub(crate) fn check_ranges(scenario: &Scenario) -> Result<(), ScenarioError> {
         flows: Vec::new(),
         sessions: Vec::new(),
         changes: scenario.changes.clone(),
+        programs: scenario.programs.clone(),
         ..*scenario
     };
     check("", &json(&rest), schema())?;

@@ -44,7 +44,9 @@ impl Topology {
         let flows: Vec<_> = scenario.all_flows().collect();
         let mut links = scenario.changed_links();
         let mut routes = Vec::new();
-        let two_way = flows.iter().any(|f| f.direction == Direction::Reverse);
+        // Programs send both ways.
+        let both = !scenario.programs.is_empty() && !scenario.has_routes();
+        let two_way = both || flows.iter().any(|f| f.direction == Direction::Reverse);
         if !scenario.has_routes() {
             routes.push(vec![0]);
             if two_way {

@@ -32,6 +32,7 @@ fn scenario(algorithm: &str) -> Scenario {
         ],
         sessions: vec![],
         changes: Vec::new(),
+        programs: Vec::new(),
         sample_interval_ns: 0,
     }
 }

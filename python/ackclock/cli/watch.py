@@ -3,11 +3,14 @@
 import ipaddress
 import json
 import os
+import shutil
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,11 +20,13 @@ from ackclock import AckclockError
 from ackclock.base import units
 from ackclock.base.directory import Directory
 from ackclock.cli.console import (
+    KERNEL,
     SCENARIOS,
     Commands,
     Output,
     Settings,
     app,
+    beside,
     err,
     new_table,
     one_line_errors,
@@ -34,6 +39,10 @@ from ackclock.scenario import snapshot
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from ackclock.hosts.programs import Ran
+    from ackclock.results.result import Result
+    from ackclock.scenario.scenario import Scenario
 
 #: Names of `--sort`, and what each sorts by; the largest comes first.
 KEYS = {
@@ -284,15 +293,25 @@ def shell_command(
         Path | None,
         typer.Option(help="Write the packets at the client's interface.", metavar="FILE"),
     ] = None,
+    on: Annotated[
+        str | None,
+        typer.Option(parser=beside, metavar="vlinux[:SERIES]", help="In virtual time."),
+    ] = None,
+    call: Annotated[
+        str | None,
+        typer.Option(help="There each system call takes so long. [default: 1us]", metavar="TIME"),
+    ] = None,
 ) -> None:
-    """Run any program on a scenario's link, in real time (root).
+    """Run any program on a scenario's link: in real time (root), or in virtual time.
 
     Examples:
+        ackclock shell examples/shell_link.toml --on vlinux --listen "iperf3 -s" -- iperf3 -c server
         ackclock shell examples/shell_link.toml --listen "iperf3 -s" -- iperf3 -c 10.0.0.2
         ackclock shell examples/shell_link.toml -o out/ping --pcapng ping.pcapng -- ping 10.0.0.2
         ackclock shell examples/shell_link.toml
 
-    The client is 10.0.0.1, the server 10.0.0.2. The link carries what the client sends; for a link
+    The client is 10.0.0.1, the server 10.0.0.2; in virtual time their names are client and server
+    (docs/programs.md). The link carries what the client sends; for a link
     each way write direction = "reverse" in [[flow]]. The exit code is that of the command, or 3 if
     it ends with 0 and the link kept time badly. What the link did is printed on standard error. -o
     writes the tables of docs/tables.md, with a flow for each socket that sent data
@@ -304,24 +323,69 @@ def shell_command(
     from ackclock.results import summary  # noqa: PLC0415 (slow to import)
 
     out.file = sys.stderr  # standard output is the command's
-    with one_line_errors("nothing was written"), snapshot.held():
+    with (
+        one_line_errors("nothing was written"),
+        snapshot.held(),
+        tempfile.TemporaryDirectory() as kept,
+    ):
         chosen = changed(Scenario.from_toml(scenario), settings or [], ())
         words = command or [os.environ.get("SHELL", "/bin/sh")]
-        ran = shell.run(chosen, words, listen=listen or (), pcapng=pcapng)
-        if output is not None:
-            with Directory(output) as directory:
-                directory.fill(ran.result.write)
+        with nullcontext() if output is None else Directory(output) as directory:
+            if on in (None, KERNEL):
+                if call is not None:
+                    raise AckclockError(f"--call {call}: needs --on vlinux")
+                ran = shell.run(chosen, words, listen=listen or (), pcapng=pcapng)
+                write: Callable[[Path], object] = ran.result.write
+            else:
+                if not command:
+                    raise AckclockError(f"--on {on}: no keyboard is there; write -- COMMAND")
+                ran = _in_virtual_time(chosen, words, listen or (), pcapng, on, call, kept)
+                write = partial(_with_kept, ran.result, kept)
+            if directory is not None:
+                directory.fill(write)
         summed = summary.summarise(ran.result)
         for shown in summary.tables(summed):
             print_table(shown, keys=2)
         out.print(summary.totals(summed))
+        for note in () if "certificate" in summed else ran.result.manifest["notes"]:
+            out.print(note)
         for each in ran.result.manifest["connections"][:MOST_FLOWS]:
             out.print(f"flow {each['flow']}: {each['from']} to {each['to']}")
         for file in (output, pcapng):
             if file is not None:
                 out.print(f"written: {file}")
-    valid = ran.result.manifest["certificate"]["valid"]
+    valid = ran.result.manifest.get("certificate", {}).get("valid", True)
     raise typer.Exit(ran.status if ran.status or valid else INVALID)
+
+
+def _in_virtual_time(
+    scenario: "Scenario",
+    words: list[str],
+    listen: Sequence[str],
+    pcapng: Path | None,
+    on: str,
+    call: str | None,
+    kept: str,
+) -> "Ran":
+    from ackclock.hosts.vlinux import shell  # noqa: PLC0415 (only this needs it)
+    from ackclock.hosts.vlinux.programs import CALL_NS  # noqa: PLC0415
+    from ackclock.hosts.vlinux.sources import SERIES  # noqa: PLC0415
+
+    return shell.run(
+        scenario,
+        words,
+        listen=listen,
+        pcapng=pcapng,
+        series=on.partition(":")[2] or SERIES,
+        call_ns=CALL_NS if call is None else units.duration_ns(call),
+        keep=Path(kept),
+    )
+
+
+def _with_kept(result: "Result", kept: str, directory: Path) -> None:
+    """The tables, and what programs printed and wrote."""
+    result.write(directory)
+    shutil.copytree(kept, directory, dirs_exist_ok=True)
 
 
 capture_group = Commands()

@@ -3,30 +3,24 @@
 import ctypes
 import json
 import os
-import shlex
 import signal
-import socket
 import subprocess
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
-
-import polars as pl
 
 from ackclock.base.errors import AckclockError
 from ackclock.base.kernel_part import kernel_part
 from ackclock.hosts import kernel
-from ackclock.results import tables
+from ackclock.hosts.programs import Ran, result, words_of
 from ackclock.results.connections import ENDING, ended, opened, read
 from ackclock.results.pcapng import Pcapng, written
-from ackclock.results.recorder import EVERY_S, Recorded, Recorder
-from ackclock.results.result import Result, result_of, with_own
+from ackclock.results.recorder import EVERY_S, Recorder
 from ackclock.scenario import snapshot
-from ackclock.scenario.scenario import KERNEL, Scenario
+from ackclock.scenario.scenario import Scenario
 
 #: Seconds that a program of `listen` has to open its port, and any to end when it is asked to.
 OPENS_S, ENDS_S = 10.0, 2.0
@@ -36,15 +30,6 @@ CLOSES_S = 0.5
 LISTENS = "0A"
 PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None, use_errno=True)
-
-
-@dataclass(frozen=True)
-class Ran:
-    """What comes of a shell."""
-
-    result: Result
-    #: Exit status of the command, as a shell tells it: 128 and more for a signal.
-    status: int
 
 
 def run(
@@ -75,7 +60,10 @@ def run(
             with suppress(AckclockError):
                 shell.finish(0)
             raise
-    return Ran(_result(scenario, resolved, raw, recording.recorder, recording.algorithm), status)
+    begins = (scenario.flows[0].algorithm, recording.algorithm)
+    begin = dict.fromkeys(("forward", "reverse"), begins)
+    about = kernel.about_kernel()
+    return Ran(result(scenario, resolved, raw, recording.recorder, begin, about), status)
 
 
 class _Recording:
@@ -146,7 +134,7 @@ def _run_programs(
                 known = _ports()
                 # A group of its own: Ctrl-C is for the command, which may go on.
                 own = {"stdin": subprocess.DEVNULL, "stdout": 2, "process_group": 0}
-                started.append(_start(_words(line), environment, **own))
+                started.append(_start(words_of(line), environment, **own))
                 _wait_until_open(line, started[-1], known)
         with _on_host(shell, is_server=False):
             started.append(_start(command, environment))
@@ -159,16 +147,6 @@ def _run_programs(
         _end_all(hosts)
         for process in started:
             process.wait()
-
-
-def _words(line: str) -> list[str]:
-    try:
-        words = shlex.split(line)
-    except ValueError as error:
-        raise AckclockError(f"--listen {line}: {error}") from None
-    if not words:
-        raise AckclockError('--listen "": write a command line, such as "iperf3 -s"')
-    return words
 
 
 def _start(
@@ -258,62 +236,3 @@ def _processes(hosts: Sequence[int]) -> Iterator[int]:
             with suppress(OSError):
                 if _inode(f"{each}/ns/net") in hosts:
                     yield int(each.name)
-
-
-def _result(
-    scenario: Scenario, resolved: str, raw: dict[str, Any], recorder: Recorder, algorithm: str
-) -> Result:
-    """The result of the connections, as one of a scenario with a flow for each."""
-    flow = scenario.flows[0]
-    specs = [
-        flow.algorithm if each.last.algorithm in (algorithm, None) else KERNEL + each.last.algorithm
-        for each in recorder.flows
-    ]
-    tallies: dict[tuple[bool, int, int], dict[str, int]] = {
-        (from_server, own, other): tally
-        for from_server, protocol, own, other, tally in raw["conversations"]
-        if protocol == socket.IPPROTO_TCP
-    }
-
-    def tally(of: Recorded) -> dict[str, int]:
-        key = (of.direction == "reverse", of.last.local_port, of.last.remote_port)
-        return tallies.get(key, {})
-
-    own: dict[str, Any] = json.loads(resolved)
-    own["duration_ns"] = raw["duration_ns"]
-    rows = recorder.frames(specs, tally)
-    like = own["flows"][0]
-    own["flows"] = [
-        like | {"algorithm": spec, "size_bytes": size if completed else None, "stop_ns": None}
-        for spec, size, completed in zip(
-            specs, rows["flows"]["delivered_bytes"], rows["flows"]["completed_us"], strict=True
-        )
-    ]
-    written = dict(scenario.given)
-    duration = f"{raw['duration_ns'] / 1e9:.6f}s"
-    named = with_own(raw["algorithms"], {*specs, flow.algorithm})
-    result = result_of(scenario, json.dumps(own), named, raw, rows)
-    manifest = result.manifest | kernel.about_kernel()
-    manifest |= {
-        "certificate": raw["certificate"]
-        | {"notes": [*raw["certificate"]["notes"], *_notes(scenario, raw, result.flows)]},
-        "scenario": written | {"duration": duration},
-        "packets": int(result.flows["sent_packets"].sum()),
-        "connections": recorder.connections(),
-    }
-    return Result(**{table: getattr(result, table) for table in tables.TABLES}, manifest=manifest)
-
-
-def _notes(scenario: Scenario, raw: dict[str, Any], flows: pl.DataFrame) -> Iterator[str]:
-    """What the tables do not show: UDP, and data from the server that passed no link."""
-    udp = [each for each in raw["conversations"] if each[1] == socket.IPPROTO_UDP]
-    if udp:
-        dropped = sum(tally["dropped_packets"] for *_, tally in udp)
-        yield f"UDP, as of QUIC, is no flow of the tables: links dropped {dropped} packets of it"
-    has_link = any(flow.direction == "reverse" or flow.back for flow in scenario.flows)
-    came = flows.filter(pl.col("direction") == "reverse")["delivered_bytes"].sum()
-    if not has_link and 2 * came > flows["delivered_bytes"].sum():
-        yield (
-            "most data came from the server, on whose way the scenario has no link; "
-            'direction = "reverse" in the [[flow]] puts one there'
-        )

@@ -147,8 +147,14 @@ def ended(heard: socket.socket) -> list[Connection]:
             return found
         except OSError:  # more than it has room for; `read` shows that they are gone
             continue
-        found += [_connection(message) for kind, message in _messages(data)
-                  if kind == SOCK_DIAG_BY_FAMILY]  # fmt: skip
+        found += told(data)
+
+
+def told(data: bytes) -> list[Connection]:
+    """Those that an answer of the kernel (`sock_diag`) has."""
+    return [
+        _connection(message) for kind, message in _messages(data) if kind == SOCK_DIAG_BY_FAMILY
+    ]
 
 
 def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:

@@ -122,11 +122,11 @@ class Recorder:
             flow.counted("retransmitted_packets"), now.ca_state or CA_STATES[0],
         ))  # fmt: skip
 
-    def connections(self) -> list[dict[str, Any]]:
-        """The two ends of each flow, for a manifest."""
+    def connections(self, before: int = 0) -> list[dict[str, Any]]:
+        """The two ends of each flow, for a manifest; so many other flows stand before them."""
         return [
             {
-                "flow": each.number,
+                "flow": before + each.number,
                 "from": f"{each.last.local}:{each.last.local_port}",
                 "to": f"{each.last.remote}:{each.last.remote_port}",
             }

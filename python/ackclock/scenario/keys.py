@@ -689,8 +689,37 @@ class Change(Table):
     loss: float | None = None
 
 
+class Program(Table):
+    """A program on one of two hosts, which `--on vlinux` runs as it is (docs/programs.md).
+
+    A lone bottleneck is there in both directions.
+
+    command: Its words, as a shell reads them.
+    side: Its host: `"client"`, whose data passes the links, or `"server"`.
+    start: When it begins. Servers with the same time begin one by one, each once the one before has
+        a port, and clients after them. (0s to 1000h)
+    stop: When it is asked to end (SIGTERM); without it, it may run to the end of the scenario. (0s
+        to 1000h)
+    call: What each of its system calls takes: computing takes no time. (0s to 1s)
+    environment: Variables of its environment beside the user's, as a shell reads them: `"A=1 B='of
+        two words'"`.
+    algorithm: The algorithm with which sockets of its host begin (default: Linux's own,
+        `kernel:cubic`).
+    rtt: RTT without queues, one for all programs (default: the scenario's). (1ns to 100s)
+    """
+
+    command: str
+    side: Literal["client", "server"] = "client"
+    start: str = "0s"
+    stop: str | None = None
+    call: str = "1us"
+    environment: str = ""
+    algorithm: str | None = None
+    rtt: str | None = None
+
+
 class ScenarioKeys(Table):
-    """What to run. It needs a duration, a bottleneck and at least one flow or session.
+    """What to run. It needs a duration, a bottleneck and at least one flow, session or program.
 
     duration: Simulated time. (1ns to 1000h)
     rtt: Round-trip propagation delay of each flow that has no `rtt` of its own. (1us to 100s)
@@ -721,6 +750,7 @@ class ScenarioKeys(Table):
     flows: Flows, numbered from 1 in every table.
     sessions: Sources of background traffic, numbered from 1 in their own tables.
     changes: What goes another way from a time on: a branch of the run without it.
+    programs: Programs on two hosts, beside the flows; only Linux in virtual time runs them.
     """
 
     tables: ClassVar[Tables] = {
@@ -729,6 +759,7 @@ class ScenarioKeys(Table):
         "flow": Flow,
         "session": Session,
         "change": Change,
+        "program": Program,
     }
 
     duration: str
@@ -752,6 +783,7 @@ class ScenarioKeys(Table):
     flows: tuple[Flow, ...] = ()
     sessions: tuple[Session, ...] = ()
     changes: tuple[Change, ...] = ()
+    programs: tuple[Program, ...] = ()
 
     @property
     def link(self) -> tuple[Bottleneck, ...]:
@@ -772,3 +804,8 @@ class ScenarioKeys(Table):
     def change(self) -> tuple[Change, ...]:
         """The same as `changes`, by its name in a scenario file."""
         return self.changes
+
+    @property
+    def program(self) -> tuple[Program, ...]:
+        """The same as `programs`, by its name in a scenario file."""
+        return self.programs

@@ -7,6 +7,7 @@ the canonical integers that the simulator reads (``crates/sim/src/scenario``).
 
 import json
 import re
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -28,7 +29,7 @@ HEADER_BYTES: int = _core.HEADER_BYTES
 #: What precedes the name of an algorithm of the kernel's own, which runs only there.
 KERNEL = "kernel:"
 #: A table of which there may be many, and its name as an attribute.
-_MANY = {"link": "links", "flow": "flows", "session": "sessions", "change": "changes"}
+_MANY = {each: f"{each}s" for each in ("link", "flow", "session", "change", "program")}
 
 
 class Scenario(ScenarioKeys):
@@ -242,10 +243,23 @@ class Scenario(ScenarioKeys):
             return snapshot.named(self.prepare())[0]
         with self._named():
             algorithms = snapshot.current().read(self._written, as_module=True)
+        for program in self.programs:
+            version += _files_of(program.command)
         return snapshot.key_of(self.resolve(), algorithms, version)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).parse, (self.given, self._source)
+
+
+def _files_of(command: str) -> str:
+    """What names the files that are words of a command, as they are now."""
+    found = ""
+    for word in command.replace("'", " ").replace('"', " ").split():
+        path = shutil.which(word) or word
+        if Path(path).is_file():
+            status = Path(path).stat()
+            found += f" {path} {status.st_size} {status.st_mtime_ns}"
+    return found
 
 
 def check_is_scenario(value: object) -> None:

@@ -11,7 +11,8 @@ from ackclock.scenario.table import toml
 #: What names an algorithm: "cubic@ha2008:beta=0.7".
 _SPEC = re.compile(r"([^@:]*)(@?)([^:]*):?(.*)", re.DOTALL)
 #: A table of a scenario of which there may be many, by either name.
-MANY = ("link", "links", "flow", "flows", "session", "sessions", "change", "changes")
+MANY = ("link", "links", "flow", "flows", "session", "sessions", "change", "changes",
+        "program", "programs")  # fmt: skip
 
 
 def assign(fields: dict[str, Any], settings: Sequence[str]) -> None:

@@ -39,6 +39,7 @@ fn dumbbell(profile: Profile, rate_bps: u64, rtt_ns: u64, flows: Vec<Flow>) -> S
         flows,
         sessions: Vec::new(),
         changes: Vec::new(),
+        programs: Vec::new(),
         sample_interval_ns: S / 10,
     }
 }

@@ -147,6 +147,7 @@ const OF_SIZES: Able<Flow> = No("a session sends transfers of its size");
 const READS_ALL: Able<Flow> = No("a session's reader reads all");
 const HAS_DATA: Able<Flow> = No("its applications always have data");
 const ALL_READ: Able<Flow> = No("its readers read all");
+const NO_PROGRAMS: Able<Scenario> = No("only Linux runs programs: add --on vlinux");
 const ONE_ROUTE: Able<Flow> = Alike("all of its flows share a route");
 const NO_METRIC: Able<Flow> = No("since Linux 3.6 a route has none to give");
 const OWN_TCP: Able<Flow> = No("it has its own TCP");
@@ -279,6 +280,8 @@ rows! { SCENARIO of Scenario:
         No("computing takes no time there"), No("ACKs cost there what they cost"), AsKernel];
     sessions = (empty) _ [Yes, No("it opens no connections after the first"), AsKernel];
     changes = (empty) _ [SIMULATED, SIMULATED, SIMULATED];
+    programs = (empty) [NO_PROGRAMS, NO_PROGRAMS, NO_PROGRAMS, NO_PROGRAMS] [
+        Yes, No("it runs none beside flows; type `ackclock shell`"), NO_PROGRAMS];
 }
 
 impl Scenario {

@@ -13,6 +13,8 @@ mod flow;
 mod limits;
 mod links;
 mod profile;
+mod program;
+mod programs;
 mod reader;
 mod session;
 mod stack;
@@ -26,6 +28,7 @@ pub(crate) use flow::STAMPS_BYTES;
 pub use flow::{Direction, Flow, Frames, Hides, ReadStep, Reads, StackName, Write, KERNEL};
 pub(crate) use limits::MAX_TRANSFER_BYTES;
 pub use profile::Profile;
+pub use program::{Program, Side};
 pub use session::{Session, Sizes};
 
 use ackclock_host::{Configured, Snapshot};
@@ -36,7 +39,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What to run. It needs a duration, a bottleneck and at least one flow or session.
+/// What to run. It needs a duration, a bottleneck and at least one flow, session or program.
 // A dumbbell. If any data flows in reverse, the way back has a queue like the forward way, and ACKs
 // share that queue. Otherwise nothing delays ACKs on the way back but propagation and jitter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -105,6 +108,11 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1_000))]
     pub changes: Vec<Change>,
+    /// Programs on two hosts, beside the flows; only Linux in virtual time runs them.
+    // JSON leaves out an empty list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1_000))]
+    pub programs: Vec<Program>,
     /// Time between two samples; "0s": no samples.
     #[schemars(range(max = MAX_DURATION_NS), extend("default" = 100_000_000))]
     pub sample_interval_ns: u64,

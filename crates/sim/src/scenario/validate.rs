@@ -43,7 +43,7 @@ impl Scenario {
             self.validate_link(&format!("links[{index}]"), link)?;
         }
         check(
-            !self.flows.is_empty() || !self.sessions.is_empty(),
+            !(self.flows.is_empty() && self.sessions.is_empty() && self.programs.is_empty()),
             "flows",
             "[]",
             "give at least one flow or session",
@@ -94,6 +94,7 @@ impl Scenario {
             }
         }
         self.validate_changes(snapshot, &mut algorithms)?;
+        self.validate_programs()?;
         let has_routes = self.has_routes();
         for (_, of, flow) in self.each_flow() {
             check(
@@ -137,6 +138,12 @@ impl Scenario {
             )?;
         }
         self.validate_changed_algorithms(&algorithms)?;
+        check(
+            self.programs.is_empty(),
+            "programs.len()",
+            self.programs.len(),
+            "only Linux runs programs; add --on vlinux",
+        )?;
         Ok(algorithms)
     }
 

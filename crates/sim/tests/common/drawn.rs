@@ -501,6 +501,8 @@ pub fn scenarios_on_a_dumbbell() -> impl Strategy<Value = Scenario> {
                     flows,
                     sessions,
                     changes,
+                    // The simulator runs none.
+                    programs: Vec::new(),
                     sample_interval_ns: 50 * MS,
                 }
             },

@@ -42,6 +42,7 @@ pub fn dumbbell(
         flows,
         sessions: Vec::new(),
         changes: Vec::new(),
+        programs: Vec::new(),
         sample_interval_ns: 100 * MS,
     }
 }

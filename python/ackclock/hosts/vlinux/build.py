@@ -25,7 +25,7 @@ from ackclock.hosts.vlinux.sources import SERIES
 GUEST = Path(__file__).with_name("guest")
 CONFIG = GUEST / "kernel.config"
 #: The program that runs in the machine.
-GUEST_FILES = ("guest", "plan", "applications", "sampling", "network")
+GUEST_FILES = ("guest", "plan", "applications", "sampling", "network", "programs")
 TARBALL = sources.tarball(SERIES)
 PACKAGES = (
     f"linux-source-{SERIES}",
@@ -186,7 +186,7 @@ def version(series: str = SERIES) -> str:
 
 def version_of(built: Built) -> str:
     """As `version`."""
-    names = ("__init__", "modules", "network", "plan", "records", "tc")
+    names = ("__init__", "modules", "network", "plan", "programs", "records", "tc")
     made_by = [GUEST.with_name(f"{name}.py") for name in names]
     ours = [*made_by, *sorted(GUEST.iterdir())]
     return f"{built.key}-{_digest_of(*ours)}"
@@ -452,7 +452,7 @@ class Parts:
 
 def recorder(built: Built) -> Path:
     """The module that records, built once."""
-    return _own(built, "recorder", "headers.h", "streams.h")
+    return _own(built, "recorder", "conversations.h", "headers.h", "streams.h")
 
 
 def link(built: Built) -> Path:

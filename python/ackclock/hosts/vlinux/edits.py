@@ -154,6 +154,7 @@ TURNS = (
     "flows by their numbers, as in the simulator."
 )
 DRAWS = "What Linux draws is what the simulator draws, so that chance does not part them."
+CLOCK = "The processor's own clock (rdtsc) would tell a program the host's time."
 #: How often the clock was read in this instant.
 COUNTED = """\
 {
@@ -177,6 +178,72 @@ FAILED = """\
 				if (again > 10000)
 					um_udelay(1);
 			}"""
+#: A call of a program, whose RLIMIT_RTTIME says what it costs, ns; those of ours cost nothing.
+CALLS = """\
+#include <linux/sched/signal.h>
+
+void pay_for_call(int syscall);
+void pay_for_call(int syscall)
+{
+	unsigned long cost_ns = rlimit(RLIMIT_RTTIME);
+	static unsigned int calls;
+	static u64 since;
+	u64 now;
+
+	if (cost_ns == RLIM_INFINITY)
+		return;
+	now = ktime_get_ns();
+	if (now - since > NSEC_PER_MSEC) {
+		since = now;
+		calls = 0;
+	}
+	if (++calls == 1000000)
+		pr_emerg("%s spins: system call %d\\n", current->comm, syscall);
+	if (cost_ns)
+		um_ndelay(cost_ns);
+}
+
+void handle_syscall("""
+#: What the processor's own clock would tell is the machine's time: 1 GHz.
+TICKING = """\
+void pay_for_call(int syscall);
+
+static bool reads_clock(struct uml_pt_regs *regs)
+{
+	unsigned char code[3];
+	int size = 0;
+	u64 now;
+
+	if (copy_from_user(code, (void __user *)UPT_IP(regs), sizeof(code)))
+		return false;
+	if (code[0] == 0x0f && code[1] == 0x31) /* rdtsc */
+		size = 2;
+	else if (code[0] == 0x0f && code[1] == 0x01 && code[2] == 0xf9) /* rdtscp */
+		size = 3;
+	if (!size)
+		return false;
+	pay_for_call(-1);
+	now = ktime_get_ns();
+	REGS_AX(regs->gp) = (u32)now;
+	REGS_DX(regs->gp) = now >> 32;
+	if (size == 3)
+		REGS_CX(regs->gp) = 0;
+	REGS_IP(regs->gp) += size;
+	return true;
+}
+
+void segv_handler("""
+#: A process of a program begins without that clock.
+TRAMP = """\
+#include <sys/prctl.h>
+
+static int without_clock(void *data)
+{
+	prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+	return userspace_tramp(data);
+}
+
+int start_userspace("""
 TICKS = f"config HZ\n\tint\n\tdefault {HZ}"
 #: Every change.
 EDITS = (
@@ -230,6 +297,32 @@ EDITS = (
             "A call that fails, such as a read without data, takes 1 us in which no timer fires. "
             "Now only one that fails without end does."
         ),
+    ),
+    Edit(
+        "arch/um/kernel/skas/syscall.c",
+        "void handle_syscall(",
+        CALLS,
+        "A program that polls would stand still, as computing takes no time: its calls take some.",
+    ),
+    Edit(
+        "arch/um/kernel/skas/syscall.c",
+        "syscall = UPT_SYSCALL_NR(r);",
+        "syscall = UPT_SYSCALL_NR(r);\n\tpay_for_call(syscall);",
+        "The same.",
+    ),
+    Edit("arch/um/os-Linux/skas/process.c", "int start_userspace(", TRAMP, CLOCK),
+    Edit(
+        "arch/um/os-Linux/skas/process.c",
+        "clone(userspace_tramp,",
+        "clone(without_clock,",
+        CLOCK,
+    ),
+    Edit("arch/um/kernel/trap.c", "void segv_handler(", TICKING, CLOCK),
+    Edit(
+        "arch/um/kernel/trap.c",
+        "show_segv_info(regs); bad_segv(",
+        "if (reads_clock(regs))\n\t\t\treturn;\n\t\tshow_segv_info(regs);\n\t\tbad_segv(",
+        CLOCK,
     ),
     Edit(
         "include/net/pkt_sched.h",

@@ -195,11 +195,24 @@ class Network:
         self._wire_bytes = canonical["mss_bytes"] + canonical["header_bytes"]
         links = [canonical["bottleneck"], *canonical.get("links", ())]
         flows = [*canonical["flows"], *map(flow_of, canonical.get("sessions", ()))]
-        self._two_way = any(flow["direction"] == "reverse" for flow in flows)
+        # Programs send both ways.
+        routed = canonical.get("links") or any(
+            flow.get("route") or flow.get("back") for flow in flows
+        )
+        both = canonical.get("programs") and not routed
+        self._two_way = bool(both) or any(flow["direction"] == "reverse" for flow in flows)
         #: Link n is `links[n - 1]`. With data both ways the bottleneck is there twice.
         self.links: list[Link] = links + links[:1] * self._two_way
         numbered = [*enumerate(flows, 1)]
-        self._ways = [*dict.fromkeys(self.way(flow, number) for number, flow in numbered)]
+        #: The way of the programs' packets; none: there are none.
+        self.programs: FlowPath | None = None
+        if canonical.get("programs"):
+            of = {"rtt_ns": canonical["programs"][0]["rtt_ns"], "direction": "forward"}
+            self.programs = self.way(of, len(numbered) + 1)
+        ways = [self.way(flow, number) for number, flow in numbered]
+        if self.programs is not None:
+            ways.append(self.programs)
+        self._ways = [*dict.fromkeys(ways)]
         #: Of each link when its probability of a loss changes, ns, and to what, 10⁻⁹.
         self._losses = _core.loss_changes(json.dumps(canonical))
         last = {way.route[-1] for way in self._ways}

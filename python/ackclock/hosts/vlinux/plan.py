@@ -4,12 +4,13 @@
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ackclock import _core
-from ackclock.hosts.vlinux import sources
+from ackclock.hosts.vlinux import programs, sources
 from ackclock.hosts.vlinux.network import (
+    NEVER_NS,
     Network,
     flow_of,
     kind_of,
@@ -21,6 +22,8 @@ from ackclock.results import measures
 #: What an application keeps unsent, bytes. With less it writes in pieces that show in the packets;
 #: the simulator's applications have all their data at once.
 UNSENT_BYTES = 8 << 20
+#: How often a run without samples tells how far it is, ns.
+PROGRESS_NS = 10**9
 #: IP and UDP headers of a datagram.
 UDP_HEADER_BYTES = 28
 #: The highest pacing rate of a flow that only paces, bytes per second.
@@ -37,6 +40,8 @@ class Plan:
     queues: tuple[str, ...]
     #: Files of links that Linux has not.
     wires: Mapping[str, bytes]
+    #: The hosts of programs.
+    hosts: programs.Hosts | None = None
 
 
 def profile(series: str) -> str:
@@ -53,15 +58,9 @@ def make(canonical: Mapping[str, Any], resolved: str, modules: Mapping[str, str]
     network = Network(canonical)
     starts_ns = _core.connects_ns(resolved)
     common_ns = _core.common_ns(canonical, [start_ns // 1000 for start_ns in starts_ns])
-    queues = tuple(kind_of(link) for link in network.links)
     guest = [
         f"run {canonical['duration_ns']} {canonical['sample_interval_ns']}",
         "common {} {}".format(*common_ns),
-        *(
-            f"queue {network.queue_space(number)} {queue_device(number)} "
-            f"{'-' if kind == 'drop_tail' else kind}"
-            for number, kind in enumerate(map(qdisc_of, network.links), 1)
-        ),
     ]
     for number, (flow, start_ns) in enumerate(zip(canonical["flows"], starts_ns, strict=True), 1):
         if flow.get("stack"):
@@ -79,9 +78,29 @@ def make(canonical: Mapping[str, Any], resolved: str, modules: Mapping[str, str]
             delays = network.delays(way, rtt_ns) if way.drawn else ()
             lines = "".join(f"{line};" for line in delays)
             guest.append(f"draw {pause_ns} {'-' if size is None else size} {lines}")
+    if network.programs is None:
+        return _with_links(network, guest)
+    hosts = programs.of_scenario(canonical, network, modules)
+    return replace(_with_links(network, [*guest, *hosts.lines()]), hosts=hosts)
+
+
+def of_programs(canonical: Mapping[str, Any], network: Network, guest: Sequence[str]) -> Plan:
+    """The plan of programs, which lines of the guest's plan begin; the last one's end ends it."""
+    endless = f"run {NEVER_NS} {canonical['sample_interval_ns'] or PROGRESS_NS}"
+    return _with_links(network, [endless, *guest])
+
+
+def _with_links(network: Network, guest: Sequence[str]) -> Plan:
+    """With what the guest does for links: samples of queues, and changes."""
+    queues = [
+        f"queue {network.queue_space(number)} {queue_device(number)} "
+        f"{'-' if kind == 'drop_tail' else kind}"
+        for number, kind in enumerate(map(qdisc_of, network.links), 1)
+    ]
     changes = sorted(network.changes(), key=lambda change: change[0])
-    guest += [f"at {time_ns} {command}" for time_ns, command in changes]
-    return Plan(network.lines(), guest, queues, network.wires())
+    lines = [*queues, *guest, *(f"at {time_ns} {command}" for time_ns, command in changes)]
+    kinds = tuple(kind_of(link) for link in network.links)
+    return Plan(network.lines(), lines, kinds, network.wires())
 
 
 def _drawn(canonical: Mapping[str, Any], resolved: str) -> Mapping[str, Any]:

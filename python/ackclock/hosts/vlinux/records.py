@@ -17,10 +17,10 @@ from ackclock.scenario.scenario import Scenario
 MOST_SACKS = 3
 _U8, _U32, _U64 = np.uint8, np.uint32, np.uint64
 _TYPES = {"u8": _U8, "u32": _U32, "s32": np.int32, "u64": _U64}
-_TYPES |= {"uint32_t": _U32, "uint64_t": _U64}
+_TYPES |= {"uint8_t": _U8, "uint32_t": _U32, "uint64_t": _U64}
 
 
-def _layout(file: str, struct: str) -> np.dtype[Any]:
+def layout(file: str, struct: str) -> np.dtype[Any]:
     """A struct of the guest's C code, with its names."""
     code = Path(__file__).with_name("guest").joinpath(file).read_text(encoding="utf-8")
     code = re.sub(r"/\*.*?\*/", "", code, flags=re.DOTALL)
@@ -33,11 +33,11 @@ def _layout(file: str, struct: str) -> np.dtype[Any]:
     return np.dtype(fields, align=True)
 
 
-SAMPLE, QUEUE = _layout("sampling.c", "sample"), _layout("sampling.c", "queue_sample")
-RECORD, COUNT = _layout("recorder.c", "record"), _layout("recorder.c", "counts")
+SAMPLE, QUEUE = layout("sampling.c", "sample"), layout("sampling.c", "queue_sample")
+RECORD, COUNT = layout("recorder.c", "record"), layout("conversations.h", "counts")
 #: Sequence numbers count from `una`.
-PACKET = _layout("recorder.c", "packet")
-TOTAL, TRANSFER = _layout("guest.h", "total"), _layout("guest.h", "transfer")
+PACKET = layout("recorder.c", "packet")
+TOTAL, TRANSFER = layout("guest.h", "total"), layout("guest.h", "transfer")
 
 #: Records, and packets, that the machine keeps until it is read: at each sample, and at the end
 #: (recorder.c).
@@ -90,6 +90,15 @@ def read(
         ]
         found["packets"] = _packets(packets[packets["flow"] <= flows], sizes)
     return found
+
+
+def of_links(directory: Path, kinds: Sequence[str]) -> dict[str, pl.DataFrame]:
+    """The tables of a run of programs, of which only that of the queues has rows."""
+    aqms = np.array([kind != "drop_tail" for kind in kinds])
+    rows = _queues(np.fromfile(directory / "queues.bin", QUEUE), aqms)
+    return {
+        table: tables.frame(table, rows if table == "queues" else {}) for table in tables.TABLES
+    }
 
 
 def _columns(raw: np.ndarray[Any, Any]) -> dict[str, Any]:

@@ -29,6 +29,7 @@ fn scenario(rtts_ns: &[u64], jitter_ns: u64, bottleneck: Bottleneck) -> Scenario
         flows: rtts_ns.iter().map(flow).collect(),
         sessions: Vec::new(),
         changes: Vec::new(),
+        programs: Vec::new(),
         sample_interval_ns: 0,
     }
 }

@@ -20,14 +20,6 @@
 /* What an application writes at once that has more than its socket holds at first. */
 #define FIRST_WRITE_BYTES (1 << 21)
 
-static void watch_again(int fd, uint32_t events, uint64_t data)
-{
-	struct epoll_event event = { .events = events, .data.u64 = data };
-
-	if (epoll_ctl(epoll, EPOLL_CTL_MOD, fd, &event))
-		die("epoll_ctl");
-}
-
 int tcp_socket(const char *cc)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

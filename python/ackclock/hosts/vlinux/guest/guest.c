@@ -32,7 +32,10 @@
  *	write AT SIZE EVERY PAUSE	the flow above writes so, AT after it is connected (SIZE "-": without
  *					end; PAUSE: from when all is acknowledged)
  *	read TIME RATE BYTES		the flow above reads so many bytes at a time, from then on at this rate
- *	at TIME LINE			one of the first 13, at that time
+ *	hosts CLIENT DEVICE ADDRESS SERVER ADDRESS LINGERS SNAPLEN DIRECTORY
+ *					where programs run, and packets are captured (SNAPLEN 0: are not)
+ *	program NUMBER HOST KIND START STOP CALL	programs.c has the numbers of HOST and KIND
+ *	at TIME LINE			one of the first 14, at that time
  *
  * "-" stands for nothing (STOP: never; SIZE, WINDOW, BUFFER: no limit). The WINDOW "tuned" is Linux's,
  * "buffer:BYTES" that of a receive buffer. What it measures is in samples.bin,
@@ -108,6 +111,14 @@ void watch(int fd, uint32_t events, uint64_t data)
 		die("epoll_ctl");
 }
 
+void watch_again(int fd, uint32_t events, uint64_t data)
+{
+	struct epoll_event event = { .events = events, .data.u64 = data };
+
+	if (epoll_ctl(epoll, EPOLL_CTL_MOD, fd, &event))
+		die("epoll_ctl");
+}
+
 /* What each flow carries in the common interval. Returns when to look next. */
 static int64_t look_at_common(int64_t at_ns)
 {
@@ -129,14 +140,17 @@ static int64_t look_at_common(int64_t at_ns)
 	return looks == 0 ? common_from_ns : looks == 1 ? common_until_ns : NEVER;
 }
 
-/* Does what is due; returns when the next thing is. */
-static int64_t keep_time(FILE *samples, FILE *to_queues, FILE *records, FILE *packets)
+/* Does what is due; returns when the next thing is. `over`: the last program has ended. */
+static int64_t keep_time(int *over, FILE *samples, FILE *to_queues, FILE *records, FILE *packets)
 {
 	static int64_t next_sample_ns;
 	int64_t at_ns = now_ns(), next_ns = duration_ns, look_ns = look_at_common(at_ns);
+	int64_t programs_ns = keep_programs(at_ns, over);
 
 	if (look_ns < next_ns)
 		next_ns = look_ns;
+	if (programs_ns < next_ns)
+		next_ns = programs_ns;
 	for (int i = 0; i < flows_len; i++) {
 		struct flow *flow = &flows[i];
 
@@ -185,14 +199,14 @@ static int64_t keep_time(FILE *samples, FILE *to_queues, FILE *records, FILE *pa
 
 static void set_timer(int64_t at_ns)
 {
-	int64_t ns = base_ns + at_ns;
+	int64_t ns = base_ns + (at_ns < NEVER / 2 ? at_ns : NEVER / 2);
 	struct itimerspec when = { .it_value = { ns / 1000000000, ns % 1000000000 } };
 
 	if (timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL))
 		die("timerfd_settime");
 }
 
-static FILE *output(const char *name)
+FILE *output(const char *name)
 {
 	FILE *file = fopen(name, "we");
 
@@ -251,30 +265,34 @@ static int run(void)
 	/* Time 0: a whole second, so that runs do not differ by how long the start took. */
 	base_ns = (now_ns() / 1000000000 + 2) * 1000000000;
 	set_timer(commands_len && commands[0].time_ns < 0 ? commands[0].time_ns : 0);
-	for (int done = 0; !done;) {
+	for (int over = 0, done = 0; !done && !over;) {
 		int found = epoll_wait(epoll, events, 256, -1);
 
 		for (int i = 0; i < found; i++) {
 			int index = (uint32_t)events[i].data.u64, what = events[i].data.u64 >> 32;
 			uint64_t expirations;
 
-			if (what == SENDER && flows[index].draws && events[i].events & EPOLLRDHUP) {
+			if (what == PROGRAMS) {
+				on_programs(now_ns());
+				set_timer(keep_time(&over, samples, to_queues, records, packets));
+			} else if (what == SENDER && flows[index].draws && events[i].events & EPOLLRDHUP) {
 				end_transfer(&flows[index], transfers);
-				set_timer(keep_time(samples, to_queues, records, packets));
+				set_timer(keep_time(&over, samples, to_queues, records, packets));
 			} else if (what == SENDER) {
 				write_flow(&flows[index], index);
 				if (flows[index].writes)
-					set_timer(keep_time(samples, to_queues, records, packets));
+					set_timer(keep_time(&over, samples, to_queues, records, packets));
 			} else if (what != TIMER) {
 				receive(&flows[index], index, what);
 				if (flows[index].paces)
-					set_timer(keep_time(samples, to_queues, records, packets));
+					set_timer(keep_time(&over, samples, to_queues, records, packets));
 			} else if (read(timer, &expirations, 8) == 8) {
-				set_timer(keep_time(samples, to_queues, records, packets));
+				set_timer(keep_time(&over, samples, to_queues, records, packets));
 				done = now_ns() >= duration_ns;
 			}
 		}
 	}
+	end_programs(now_ns());
 	look_at_common(duration_ns);
 	for (int i = 0; i < flows_len; i++) {
 		struct flow *flow = &flows[i];
@@ -294,12 +312,12 @@ static int run(void)
 		}
 		fwrite(&total, sizeof(total), 1, totals);
 	}
-	sample_queues(duration_ns, output("end.bin"));
+	sample_queues(now_ns(), output("end.bin"));
 	copy("/proc/ackclock/records", records);
 	copy("/proc/ackclock/packets", packets);
 	copy("/proc/ackclock/counts", counts);
 	fflush(NULL);
-	fprintf(stdout, "base %lld\n", (long long)base_ns);
+	fprintf(stdout, "%lld\nbase %lld\n", (long long)now_ns(), (long long)base_ns);
 	return 0;
 }
 

@@ -77,7 +77,7 @@ struct command {
 };
 
 /* What an event of epoll is about. */
-enum { TIMER, LISTENER, RECEIVER, SENDER };
+enum { TIMER, LISTENER, RECEIVER, SENDER, PROGRAMS };
 #define ABOUT(what, index) ((uint64_t)(what) << 32 | (uint32_t)(index))
 
 /* The plan, in plan.c. */
@@ -94,7 +94,9 @@ void die(const char *what);
 int64_t now_ns(void);
 int space_fd(const char *namespace);
 void enter(const char *namespace);
+FILE *output(const char *name);
 void watch(int fd, uint32_t events, uint64_t data);
+void watch_again(int fd, uint32_t events, uint64_t data);
 
 /* applications.c */
 int tcp_socket(const char *cc);
@@ -119,6 +121,13 @@ uint64_t acked_bytes(const struct flow *flow);
 void sample_flow(struct flow *flow, int64_t at_ns, FILE *to);
 void sample_queues(int64_t at_ns, FILE *to);
 void copy(const char *from, FILE *to);
+
+/* programs.c */
+void add_hosts(char *line);
+void add_program(const char *line);
+void on_programs(int64_t at_ns);
+int64_t keep_programs(int64_t at_ns, int *over);
+void end_programs(int64_t at_ns);
 
 /* network.c: does what a line of the plan says of the network */
 void set_up(char *line);

@@ -192,6 +192,10 @@ void read_plan(const char *path)
 			add_write(line + 6);
 		} else if (!strncmp(line, "read ", 5)) {
 			add_pace(line + 5);
+		} else if (!strncmp(line, "hosts ", 6)) {
+			add_hosts(line + 6);
+		} else if (!strncmp(line, "program ", 8)) {
+			add_program(line + 8);
 		} else if (!strncmp(line, "queue ", 6)) {
 			add_queue(line + 6);
 		} else if (sscanf(line, "at %lld %n", &time_ns, &at) == 1 && at) {

@@ -23,7 +23,6 @@
 #include <linux/ip.h>
 #include <linux/net.h>
 #include <linux/module.h>
-#include <linux/proc_fs.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/tcp.h>
@@ -31,11 +30,11 @@
 #include <linux/uaccess.h>
 #include <linux/unaligned.h>
 #include <linux/version.h>
-#include <linux/vmalloc.h>
 #include <net/inet_ecn.h>
 #include <net/sch_generic.h>
 #include <net/tcp.h>
 
+#include "conversations.h"
 #include "headers.h"
 #include "streams.h"
 
@@ -62,6 +61,8 @@ module_param(packets, bool, 0400);
 /* Of the flows, those at the end. */
 static unsigned int sessions;
 module_param(sessions, uint, 0400);
+static bool programs;
+module_param(programs, bool, 0400);
 static unsigned long long seed = 1;
 module_param(seed, ullong, 0400);
 
@@ -106,15 +107,6 @@ struct packet {
 	u8 unused;
 	u32 lost;		/* as lost_records */
 	u32 unused_too;
-};
-
-struct counts {
-	u64 dropped;	/* data packets that a queue dropped */
-	u64 marked_packets;	/* data packets that arrived with CE */
-	u64 link_lost_packets;	/* data packets that a link lost */
-	u64 policed_packets;	/* data packets that a policer dropped */
-	u64 sent;	/* datagrams */
-	u64 arrived;	/* bytes in them */
 };
 
 struct lost {
@@ -239,6 +231,16 @@ static void on_connection(void *data, const struct sock *sk, const int old, cons
 static u32 data_of(const struct sk_buff *skb)
 {
 	return flow_of(data_port(skb));
+}
+
+/* Of the flow, or of the program's conversation, whose data this is. */
+static struct counts *counts_of(const struct sk_buff *skb)
+{
+	static struct counts none;
+	u32 flow = data_of(skb);
+	if (!flow && programs && data_port(skb))
+		return conversation_of(skb) ?: &none;
+	return flow ? &counts[flow - 1] : &none;
 }
 
 /* The blocks of an ACK: behind the timestamp, as Linux writes them. */
@@ -436,6 +438,12 @@ static void on_queued(void *data, struct sk_buff *skb)
 	hash_add(waits, &of->node, (unsigned long)skb);
 }
 
+/* Whether it is the interface of a host. */
+static bool is_host(const struct net_device *dev)
+{
+	return str_has_prefix(dev->name, "sender") || !strcmp(dev->name, "receiver");
+}
+
 static void on_sent(void *data, const struct sk_buff *skb, const struct net_device *dev)
 {
 	u32 link = queue_of(dev), flow;
@@ -443,6 +451,8 @@ static void on_sent(void *data, const struct sk_buff *skb, const struct net_devi
 
 	if (*dev->name == 'u' && (flow = data_of(skb)))
 		counts[flow - 1].sent++;
+	else if (programs && is_host(dev))
+		counts_of(skb)->sent++;
 	if (of)
 		lost_by[link - 1].sojourn_ns = ktime_get_ns() - of->since_ns;
 	forget(of);
@@ -451,14 +461,12 @@ static void on_sent(void *data, const struct sk_buff *skb, const struct net_devi
 static void on_drop(void *data, struct sk_buff *skb, void *location,
 		    enum skb_drop_reason reason, struct sock *rx_sk)
 {
-	struct counts none, *of = &none;
-	u32 flow, link;
+	struct counts *of;
+	u32 link;
 
 	if (!skb->dev || kstrtou32(skb->dev->name + 1, 10, &link) || !link || link > links)
 		return;
-	flow = data_of(skb);
-	if (flow)
-		of = &counts[flow - 1];
+	of = counts_of(skb);
 	switch (skb->dev->name[0]) {
 	case 'q':
 		forget(find_waiting(skb));
@@ -478,6 +486,7 @@ static void on_drop(void *data, struct sk_buff *skb, void *location,
 
 static void on_arrival(void *data, struct sk_buff *skb)
 {
+	struct counts *of;
 	u32 flow;
 
 	if (!skb->dev)
@@ -488,14 +497,13 @@ static void on_arrival(void *data, struct sk_buff *skb)
 		if (flow)
 			record_packet(senders[flow - 1], flow, skb, false);
 	}
-	if (strcmp(skb->dev->name, "receiver"))
+	if (programs ? !is_host(skb->dev) : strcmp(skb->dev->name, "receiver"))
 		return;
 	skb_reset_network_header(skb);
-	flow = data_of(skb);
-	if (flow && INET_ECN_is_ce(ip_hdr(skb)->tos))
-		counts[flow - 1].marked_packets++;
-	if (flow && datagram(skb))
-		counts[flow - 1].arrived += ntohs(datagram(skb)->len) - sizeof(struct udphdr);
+	of = counts_of(skb);
+	of->marked_packets += INET_ECN_is_ce(ip_hdr(skb)->tos);
+	if (datagram(skb))
+		of->arrived += ntohs(datagram(skb)->len) - sizeof(struct udphdr);
 }
 
 static ssize_t read_records(struct file *file, char __user *to, size_t size, loff_t *at)
@@ -663,15 +671,15 @@ static int __init recorder_init(void)
 	struct proc_dir_entry *directory = proc_mkdir("ackclock", NULL);
 
 	records = vmalloc(RECORDS * sizeof(*records));
-	counts = vzalloc(flows * sizeof(*counts));
-	ssthreshs = vmalloc(flows * sizeof(*ssthreshs));
+	counts = vzalloc((flows + 1) * sizeof(*counts));
+	ssthreshs = vmalloc((flows + 1) * sizeof(*ssthreshs));
 	lost_by = vzalloc(links * sizeof(*lost_by));
 	traffic = packets ? vmalloc(PACKETS * sizeof(*traffic)) : NULL;
-	senders = vzalloc(flows * sizeof(*senders));
-	chances = vzalloc(flows * sizeof(*chances));
+	senders = vzalloc((flows + 1) * sizeof(*senders));
+	chances = vzalloc((flows + 1) * sizeof(*chances));
 	link_chances = vzalloc(links * sizeof(*link_chances));
 	if (!chances || !link_chances || !records || !counts || !lost_by || !ssthreshs || !directory ||
-	    !senders || (packets && !traffic) ||
+	    !senders || (packets && !traffic) || (programs && begin_conversations(directory)) ||
 	    !proc_create("records", 0400, directory, &of_records) ||
 	    !proc_create("packets", 0400, directory, &of_packets) ||
 	    !proc_create("counts", 0400, directory, &of_counts) ||

@@ -1,0 +1,323 @@
+"""Any programs on Linux in virtual time: each runs twice, beside busy processes, to the byte."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tarfile
+from contextlib import contextmanager
+
+import polars as pl
+import pytest
+
+from ackclock import AckclockError, Flow, Result, Scenario, run
+from ackclock.hosts import vlinux
+from ackclock.hosts.vlinux import shell as virtual
+from common import ACKCLOCK, ROOT
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("machine")]
+
+LINK = ROOT / "examples" / "shell_link.toml"
+SIZE = 3_000_000
+NGINX = """daemon off; pid /tmp/nginx.pid; error_log stderr; user root;
+events {} http { access_log off; server { listen 443 ssl http2; root %s;
+ssl_certificate /run/ackclock/cert.pem; ssl_certificate_key /run/ackclock/key.pem; } }
+"""
+RSYNC = "use chroot = no\n[here]\npath = %s\n"
+NODE = f"require('http').createServer((q, r) => r.end(Buffer.alloc({SIZE}))).listen(80)"
+JAVA = """import com.sun.net.httpserver.*;
+class Serve { public static void main(String[] words) throws Exception {
+  HttpServer server = HttpServer.create(new java.net.InetSocketAddress(80), 0);
+  server.createContext("/", of -> { of.sendResponseHeaders(200, %d);
+    of.getResponseBody().write(new byte[%d]); of.close(); }); server.start(); } }
+"""
+GO = """package main
+import "net/http"
+func main() { http.HandleFunc("/", func(to http.ResponseWriter, _ *http.Request) {
+	to.Write(make([]byte, %d)) }); http.ListenAndServe(":80", nil) }
+"""
+GET = "curl -s -o got -w %{size_download} http://server/"
+MANY = (
+    "seq 200 | sed 's,.*,url=https://server/small?&\\noutput=/dev/null,' >list; "
+    "curl -s {} --parallel -K list -w '%{{http_code}} %{{http_version}}\\n' | sort | uniq -c"
+)
+WATCHED = (
+    "tcpdump -l -n -i sender tcp >seen 2>/dev/null & sleep 1; "
+    "curl -s -o got http://server/big & sleep 0.4; ss -tin; wait %2; sleep 1; "
+    "echo $(($(wc -l <seen) > 1000))"
+)
+#: Name → what serves, the command of the client, and what its output has.
+PROGRAMS = {
+    "iperf3": ("iperf3 -s -1", "iperf3 -c server -t 3", "iperf Done."),
+    "iperf3 -R": ("iperf3 -s -1", "iperf3 -c server -t 3 -R", "iperf Done."),
+    "iperf3 -u": ("iperf3 -s -1", "iperf3 -c server -t 3 -u -b 10M", "iperf Done."),
+    "iperf3 -P 8": ("iperf3 -s -1", "iperf3 -c server -t 3 -P 8", "iperf Done."),
+    "http.server": (f"{sys.executable} -m http.server 80", GET + "big", str(SIZE)),
+    "nginx HTTP/1.1": ("nginx -c $HERE/nginx.conf", MANY.format("--http1.1"), "200 200 1.1"),
+    "nginx HTTP/2": ("nginx -c $HERE/nginx.conf", MANY.format("--http2"), "200 200 2"),
+    "rsync": (
+        "rsync --daemon --no-detach --config=$HERE/rsyncd.conf",
+        "rsync -r rsync://server/here/big got && wc -c <got",
+        str(SIZE),
+    ),
+    "node": ("node serve.js", GET, str(SIZE)),
+    "java": ("java -cp . Serve", GET, str(SIZE)),
+    "go": ("$HERE/serve", GET, str(SIZE)),
+    "redis": (
+        "redis-server --bind 0.0.0.0 --protected-mode no --save ''",
+        "redis-benchmark -h server -n 200 -c 5 -t set,get --csv",
+        '"SET"',
+    ),
+    "tcpdump, ss": (
+        f"{sys.executable} -m http.server 80",
+        WATCHED,
+        "cubic",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
+    """A directory with what the programs need."""
+    here = tmp_path_factory.mktemp("programs")
+    (here / "big").write_bytes(bytes(SIZE))
+    (here / "small").write_bytes(bytes(20_000))
+    (here / "nginx.conf").write_text(NGINX % here)
+    (here / "rsyncd.conf").write_text(RSYNC % here)
+    (here / "serve.js").write_text(NODE)
+    (here / "Serve.java").write_text(JAVA % (SIZE, SIZE))
+    (here / "serve.go").write_text(GO % SIZE)
+    for tool, build in {
+        "javac": ["Serve.java"],
+        "go": ["build", "-o", "serve", "serve.go"],
+    }.items():
+        if shutil.which(tool):
+            subprocess.run([tool, *build], cwd=here, check=True)
+    return here
+
+
+@contextmanager
+def busy():
+    """Two processes that do nothing else."""
+    each = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    try:
+        yield
+    finally:
+        for process in each:
+            process.kill()
+            process.wait()
+
+
+def shell(here, command, *options, listen=(), link=LINK):
+    """Runs a command line on the client's host."""
+    servers = [word for line in listen for word in ("--listen", line.replace("$HERE", str(here)))]
+    return subprocess.run(
+        [ACKCLOCK, "shell", link, "--on", "vlinux", *options, *servers, "--", "sh", "-c", command],
+        cwd=here,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_runs_twice_to_the_byte(name, here, tmp_path):
+    listen, command, has = PROGRAMS[name]
+    for tool in (listen.replace("$HERE", str(here)).split()[0], command.split()[0]):
+        if shutil.which(tool, path=f"{os.environ['PATH']}:/usr/sbin") is None:
+            pytest.skip(f"no {tool} here")  # Java and Go: large, and the others need neither
+    outputs = []
+    with busy():
+        for number in (1, 2):
+            packets = tmp_path / f"{number}.pcapng"
+            ran = shell(here, command, "--pcapng", str(packets), listen=[listen])
+            assert ran.returncode == 0, ran.stderr
+            outputs.append((ran.stdout, packets.read_bytes()))
+    assert has in outputs[0][0]
+    assert outputs[0] == outputs[1]
+
+
+def test_a_transfer_is_that_of_the_simulator(here, tmp_path):
+    """As many bytes as a flow of the scenario: the same time to within 1 %, each byte once."""
+    out = tmp_path / "out"
+    send = (
+        "import socket; c = socket.create_connection(('server', 7000)); "
+        "c.sendall(bytes(6_000_000)); c.shutdown(1); c.recv(1)"
+    )
+    serve = (
+        "import socket; s = socket.create_server(('', 7000)); c, _ = s.accept()\n"
+        "while c.recv(1 << 20): pass"
+    )
+    (here / "send.py").write_text(send)
+    (here / "serve.py").write_text(serve)
+    listen = [f"{sys.executable} serve.py"]
+    ran = shell(here, f"{sys.executable} send.py; echo x >new", "-o", str(out), listen=listen)
+    assert ran.returncode == 0, ran.stderr
+    result = Result.load(out)
+    (flow,) = result.flows.filter(pl.col("delivered_bytes") > 1_000).to_dicts()
+    assert flow["delivered_bytes"] == 6_000_000
+    assert flow["algorithm"] == "cubic"
+    base = Scenario.from_toml(LINK)
+    same = run(base.replace(flows=[Flow(algorithm="cubic", size="6MB")], duration="20s"))
+    took = flow["completed_us"] - flow["start_us"]
+    assert took == pytest.approx(same.flows["completed_us"][0], rel=0.02)
+    queues = result.queues.sort("time_us")
+    assert queues["sent_bytes"][-1] > 6_000_000
+    with tarfile.open(out / "files.tar") as files:
+        assert files.extractfile("./new").read() == b"x\n"
+    told = json.loads((out / "manifest.json").read_text())["programs"]
+    assert [each["status"] for each in told] == [0, 0]
+    assert not (here / "new").exists()
+
+
+def test_what_programs_find_in_the_machine(here):
+    """IPv6, io_uring, memfd, shared memory, terminals, inotify, TLS, the processor's clock."""
+    (here / "tsc.c").write_text(
+        "#include <x86intrin.h>\n#include <stdio.h>\n#include <unistd.h>\nint main() { unsigned a; "
+        'unsigned long long t = __rdtsc(); usleep(1000); printf("%llu\\n", __rdtscp(&a) - t); }'
+    )
+    subprocess.run(["gcc", "-O2", "tsc.c", "-o", "tsc"], cwd=here, check=True)
+    (here / "find.py").write_text(
+        "import ctypes, os, pty, socket, ssl\n"
+        "from multiprocessing import shared_memory\n"
+        "s = socket.socket(socket.AF_INET6); s.bind(('::1', 0)); s.listen()\n"
+        "os.write(os.memfd_create('m'), b'x')\n"
+        "libc = ctypes.CDLL(None)\n"
+        "assert libc.syscall(425, 8, ctypes.create_string_buffer(200)) >= 0\n"
+        "assert libc.inotify_init() >= 0\n"
+        "assert os.ttyname(pty.openpty()[1]).startswith('/dev/pts/')\n"
+        "of = shared_memory.SharedMemory(create=True, size=10); of.close(); of.unlink()\n"
+        "s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b'bbr')\n"
+        "assert ssl.create_default_context().get_ca_certs()\n"
+        "print('found')\n"
+    )
+    ran = shell(here, f"./tsc; {sys.executable} find.py")
+    ticks, found = ran.stdout.split()
+    # 1 GHz: 1 ms, and what two or three calls took.
+    assert int(ticks) in (1_002_000, 1_003_000), ran.stderr
+    assert found == "found"
+
+
+def test_an_hour_of_sleep(here):
+    ran = shell(here, "sleep 3600; date +%s")
+    assert int(ran.stdout) == 1_700_000_000 + 3600 + 2 + int(ran.stdout) % 2
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "listen", "says"),
+    [
+        ("true", (), ["nothing-of-the-kind"], "nothing-of-the-kind: cannot be started"),
+        ("true", (), ["false"], "--listen false: ended before it had a port"),
+        ("true", (), ["sleep 100"], "--listen sleep 100: has opened no port in 10 s"),
+        ("true", ("--set", "flow.algorithm=kernel:nope"), [], "nope"),
+        (
+            f"exec {sys.executable} spin.py",
+            ("--call", "0s"),
+            [],
+            "calls clock_gettime without end",
+        ),
+    ],
+)
+def test_what_is_refused_leaves_nothing(command, options, listen, says, here, tmp_path):
+    (here / "spin.py").write_text("import time\nwhile time.monotonic() < 1e9: pass\n")
+    ran = shell(here, command, "-o", str(tmp_path / "out"), *options, listen=listen)
+    assert ran.returncode == 1, ran.stderr
+    assert says in ran.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_limits_of_the_machine(here):
+    """A program that forks, or fills its disk, hears so, and the machine ends."""
+    ran = shell(here, "dd if=/dev/zero of=/tmp/x bs=1M 2>&1 | tail -1; echo over")
+    assert "over" in ran.stdout
+    (here / "forks.py").write_text(
+        "import os, time\nfor number in range(10_000):\n"
+        "    try:\n        if not os.fork(): time.sleep(100)\n"
+        "    except OSError as error: raise SystemExit(error.strerror)\n"
+    )
+    ran = shell(here, f"{sys.executable} forks.py")
+    assert ran.returncode == 1, ran.stderr
+    assert "Resource temporarily unavailable" in ran.stderr
+
+
+def test_scenarios_that_programs_cannot_have():
+    base = Scenario.from_toml(LINK)
+    two = base.replace(flows=[Flow(algorithm="cubic"), Flow(algorithm="cubic", rtt="90ms")])
+    with pytest.raises(AckclockError, match="flow 2: differs from flow 1"):
+        virtual.run(two, ["true"])
+
+
+def test_programs_of_a_scenario_beside_its_flow(machine):
+    """iperf3 beside BBR says what the tables say."""
+    scenario = Scenario.from_toml(ROOT / "examples" / "programs" / "upload.toml")
+    ran = vlinux.run(scenario, built=machine)
+    flow, *connections = ran.flows.to_dicts()
+    assert flow["algorithm"] == "bbr"
+    assert [each["flow"] for each in connections] == [2, 3, 4]
+    (data,) = [each for each in connections if each["delivered_bytes"] > 100_000]
+    assert data["algorithm"] == "cubic"
+    server, client = ran.manifest["programs"]
+    assert (server["side"], client["status"]) == ("server", 0)
+    assert client["start_s"] == pytest.approx(2)
+    said = float(re.search(r"([\d.]+) MBytes .* receiver", client["out"])[1])
+    assert data["delivered_bytes"] == pytest.approx(said * 2**20, rel=0.03)
+    again = vlinux.run(scenario, built=machine)
+    assert again.flows.equals(ran.flows)
+    assert again.manifest["programs"] == ran.manifest["programs"]
+    assert len(ran.manifest["resolved"]["flows"]) == 4
+    assert ran.queues["queue"].unique().to_list() == [1, 2]
+
+
+def test_http_of_two_versions(monkeypatch, machine):
+    """The example: all objects come, with the HTTP that its environment names."""
+    monkeypatch.chdir(ROOT)
+    base = Scenario.from_toml(ROOT / "examples" / "programs" / "http.toml")
+    for http, says in (("--http2", "100 x 2 200"), ("--http1.1", "100 x 1.1 200")):
+        _, client = (each.given for each in base.programs)
+        programs = [base.programs[0].given, client | {"environment": f"HTTP={http}"}]
+        ran = vlinux.run(base.replace(programs=programs), built=machine)
+        assert says in ran.manifest["programs"][1]["out"]
+
+
+@pytest.mark.parametrize(
+    ("programs", "says"),
+    [
+        ([{"command": ""}], 'program 1: command = "": write a command line'),
+        ([{"command": "a", "rtt": "1ms"}, {"command": "b"}], "program 2: rtt"),
+        ([{"command": "a", "algorithm": "reno"}, {"command": "b"}], "program 2: algorithm"),
+        ([{"command": "a", "start": "2s", "stop": "1s"}], "program 1: stop"),
+        ([{"command": "'a"}], "No closing quotation"),
+        ([{"command": "a", "environment": "B"}], "write NAME=VALUE"),
+    ],
+)
+def test_what_is_wrong_with_a_program(programs, says, machine):
+    base = Scenario.from_toml(LINK)
+    with pytest.raises(AckclockError, match=re.escape(says)):
+        vlinux.prepare(base.replace(flows=[], programs=programs), built=machine)
+
+
+def test_the_simulator_runs_no_program():
+    base = Scenario.from_toml(ROOT / "examples" / "programs" / "upload.toml")
+    with pytest.raises(AckclockError, match="only Linux runs programs; add --on vlinux"):
+        run(base)
+
+
+def test_the_commands_of_the_page(tmp_path):
+    """In a directory with the examples, each as it is typed."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    page = (ROOT / "docs" / "programs.md").read_text()
+    lines = re.search(r"```sh\n(.*?)```", page, re.DOTALL)[1].splitlines()
+    typed = [line for line in lines if "linux build" not in line]
+    assert len(typed) == 4
+    for line in typed:
+        words = [ACKCLOCK, *shlex.split(line, comments=True)[1:]]
+        ran = subprocess.run(
+            words, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False
+        )
+        assert ran.returncode == 0, (line, ran.stderr)
+    assert (tmp_path / "out" / "get" / "command.out").read_text().startswith("<!DOCTYPE")
+    assert (tmp_path / "a.pcapng").stat().st_size > 1_000
