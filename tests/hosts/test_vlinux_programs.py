@@ -26,7 +26,7 @@ NGINX = """daemon off; pid /tmp/nginx.pid; error_log stderr; user root;
 events {} http { access_log off; server { listen 443 ssl http2; root %s;
 ssl_certificate /run/ackclock/cert.pem; ssl_certificate_key /run/ackclock/key.pem; } }
 """
-RSYNC = "use chroot = no\n[here]\npath = %s\n"
+RSYNC = "use chroot = no\nuid = root\n[here]\npath = %s\n"
 NODE = f"require('http').createServer((q, r) => r.end(Buffer.alloc({SIZE}))).listen(80)"
 JAVA = """import com.sun.net.httpserver.*;
 class Serve { public static void main(String[] words) throws Exception {
@@ -320,4 +320,4 @@ def test_the_commands_of_the_page(tmp_path):
         )
         assert ran.returncode == 0, (line, ran.stderr)
     assert (tmp_path / "out" / "get" / "command.out").read_text().startswith("<!DOCTYPE")
-    assert (tmp_path / "a.pcapng").stat().st_size > 1_000
+    assert (tmp_path / "a.pcapng").stat().st_size > 500

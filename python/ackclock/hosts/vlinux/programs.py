@@ -77,7 +77,12 @@ class Hosts:
     def lines(self) -> list[str]:
         """Of the guest's plan."""
         spaces = (self.network.sender(self.way), self.network.receiver(self.way))
-        lines = [f"set - /proc/sys/kernel/threads-max {MOST_THREADS}"]
+        may = " ".join(dict.fromkeys(("reno", *self.algorithms)))
+        lines = [
+            f"set - /proc/sys/kernel/threads-max {MOST_THREADS}",
+            # Else those of Linux are for its first namespace.
+            f"set - /proc/sys/net/ipv4/tcp_allowed_congestion_control {may}",
+        ]
         for space, name in zip(spaces, self.algorithms, strict=True):
             lines += [
                 f"set {space} /proc/sys/net/ipv4/tcp_congestion_control {name}",
