@@ -357,11 +357,15 @@ impl Scenario {
         if both_ways {
             return vec![1, 1]; // the bottleneck, and its copy on the way back
         }
-        let mut way = flow.numbers("route");
+        let of_flow = |key| match flow.of == "Program" {
+            true => Vec::new(),
+            false => flow.numbers(key),
+        };
+        let mut way = of_flow("route");
         if way.is_empty() {
             way = (1..=self.links.len() as u64).collect();
         }
-        way.extend(flow.numbers("back"));
+        way.extend(of_flow("back"));
         way
     }
 
