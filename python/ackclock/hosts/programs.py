@@ -89,10 +89,12 @@ def result(
     manifest = made.manifest | dict(about)
     if certificate := raw.get("certificate"):  # of real time
         manifest["certificate"] = certificate | {"notes": [*certificate["notes"], *notes]}
-    duration = f"{own['duration_ns'] / 1e9:.6f}s"
+    written = dict(scenario.given)
+    if "duration_ns" in raw:  # it ended with its command
+        written["duration"] = f"{raw['duration_ns'] / 1e9:.6f}s"
     manifest |= {
         "notes": notes,
-        "scenario": dict(scenario.given) | {"duration": duration},
+        "scenario": written,
         "packets": int(made.flows["sent_packets"].sum()),
         "connections": recorder.connections(len(before)),
     }

@@ -13,7 +13,7 @@ import numpy as np
 
 from ackclock.base.errors import AckclockError
 from ackclock.hosts.programs import words_of
-from ackclock.hosts.vlinux import records
+from ackclock.hosts.vlinux import machine, records
 from ackclock.hosts.vlinux.network import FlowPath, Network
 from ackclock.results import connections
 from ackclock.results.recorder import Recorder
@@ -54,6 +54,8 @@ class Program:
     stop_ns: int | None = None
     call_ns: int = CALL_NS
     environment: Sequence[str] = ()
+    #: Its place in the scenario.
+    number: int = 0
 
 
 @dataclass(frozen=True)
@@ -112,8 +114,18 @@ class Hosts:
         return [f"{name}={value}" for name, value in sorted({**os.environ, **own}.items())]
 
     def told(self, directory: Path) -> list[dict[str, Any]]:
-        """Of each program its command, its times, and its status as a shell tells it."""
-        return [_told(directory, number, each) for number, each in enumerate(self.programs)]
+        """Of each program its command, its times, and its status as a shell tells it.
+
+        In the order of the scenario. Raises `AckclockError` if one could not be started, or a
+        server has no port.
+        """
+        found = {}
+        for number, each in enumerate(self.programs):
+            for file, says in (("failed", "cannot be started ({})"), ("gave_up", "{}")):
+                if text := machine.text_of(directory / f"{number}.{file}"):
+                    raise AckclockError(f"{shlex.join(each.words)}: {says.format(text)}")
+            found[each.number, number] = _told(directory, number, each)
+        return [found[key] for key in sorted(found)]
 
     def conversations(self, directory: Path) -> list[tuple[bool, int, int, int, dict[str, int]]]:
         """Whether the server sent, protocol, ports, and what happened to packets with data."""
@@ -135,7 +147,7 @@ def of_scenario(canonical: Mapping[str, Any], network: Network, names: Mapping[s
     given = canonical["programs"]
     algorithms = [names[DEFAULT]] * 2
     found = []
-    for each in given:
+    for number, each in enumerate(given):
         host = SIDES[each["side"]]
         algorithms[host] = names[each["algorithm"] or DEFAULT]
         waits = host == SERVER and not each["start_ns"]
@@ -148,8 +160,10 @@ def of_scenario(canonical: Mapping[str, Any], network: Network, names: Mapping[s
                 each["stop_ns"],
                 each["call_ns"],
                 _variables(each["environment"]),
+                number,
             )
         )
+    # The guest begins them one by one: servers first.
     found.sort(key=lambda each: (each.kind, each.start_ns))
     assert network.programs is not None
     return Hosts(network, network.programs, (algorithms[0], algorithms[1]), found)

@@ -87,7 +87,7 @@ def run(
         machine.boot(directory, built, loaded, canonical, look)
         wall_time_s = time.monotonic() - started
         look.pass_on()
-        _refuse_failed(directory, commands, listen)
+        told = hosts.told(directory)
         if packets is not None:
             shutil.copyfile(directory / "packets.pcapng", packets[0])
         times_ns = machine.text_of(directory / "progress").split()
@@ -102,7 +102,6 @@ def run(
         recorder = recorded(directory, canonical["sample_interval_ns"] // 1000)
         begin = dict.fromkeys(("forward", "reverse"), (spec, name))
         of = result(scenario, resolved, raw, recorder, begin, machine.info(built))
-        told = hosts.told(directory)
         if keep is not None:
             _keep(directory, keep, len(commands))
         return Ran(replace(of, manifest=of.manifest | {"programs": told}), told[-1]["status"])
@@ -194,14 +193,6 @@ def stands_still(directory: Path) -> Callable[[], None]:
             )
 
     return look
-
-
-def _refuse_failed(directory: Path, commands: Sequence[Program], listen: Sequence[str]) -> None:
-    for number, each in enumerate(commands):
-        name = f"--listen {listen[number]}" if number < len(listen) else each.words[0]
-        for file, says in (("failed", "cannot be started ({})"), ("gave_up", "{}")):
-            if text := machine.text_of(directory / f"{number}.{file}"):
-                raise AckclockError(f"{name}: {says.format(text)}")
 
 
 def _keep(directory: Path, to: Path, number: int) -> None:

@@ -202,6 +202,7 @@ static void open_tap(void)
 	      !setsockopt(tap, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) &&
 	      !setsockopt(tap, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)) &&
 	      !setsockopt(tap, SOL_SOCKET, SO_TIMESTAMPNS, &one, sizeof(one)) &&
+	      !setsockopt(tap, SOL_PACKET, PACKET_AUXDATA, &one, sizeof(one)) &&
 	      !bind(tap, (void *)&at, sizeof(at)), "a capture");
 	watch(tap, EPOLLIN | EPOLLONESHOT, ABOUT(PROGRAMS, 0));
 }
@@ -486,21 +487,25 @@ static void read_ended(int64_t at_ns)
 	}
 }
 
-/* Writes a packet of so many bytes, of which some are there; `to_run`: from the machine's clock to the run's. */
-static void write_packet(struct msghdr *message, const char *bytes, uint32_t whole, int64_t to_run)
+/* Writes a packet, of which so many bytes are there; `to_run`: from the machine's clock to the run's. */
+static void write_packet(struct msghdr *message, const char *bytes, uint32_t kept, int64_t to_run)
 {
 	static const char zeros[4];
 	const struct sockaddr_ll *from = message->msg_name;
-	uint32_t kept = whole < (uint32_t)snaplen ? whole : (uint32_t)snaplen, padding = -kept & 3;
-	uint32_t head[] = { 6, 44 + kept + padding, 0, 0, 0, kept, whole };
+	uint32_t padding = -kept & 3, head[] = { 6, 44 + kept + padding, 0, 0, 0, kept, kept };
 	/* Inbound or outbound, and the end of options. */
 	uint32_t tail[] = { 4 << 16 | 2, from->sll_pkttype == PACKET_OUTGOING ? 2 : 1, 0, head[1] };
+	struct tpacket_auxdata of;
 	struct timespec at = { 0 };
 	int64_t ns;
 
 	for (struct cmsghdr *each = CMSG_FIRSTHDR(message); each; each = CMSG_NXTHDR(message, each))
-		if (each->cmsg_level == SOL_SOCKET && each->cmsg_type == SO_TIMESTAMPNS)
+		if (each->cmsg_level == SOL_SOCKET && each->cmsg_type == SO_TIMESTAMPNS) {
 			memcpy(&at, CMSG_DATA(each), sizeof(at));
+		} else if (each->cmsg_level == SOL_PACKET && each->cmsg_type == PACKET_AUXDATA) {
+			memcpy(&of, CMSG_DATA(each), sizeof(of));
+			head[6] = of.tp_len;
+		}
 	ns = at.tv_sec * 1000000000LL + at.tv_nsec + to_run;
 	if (ns < 0 || from->sll_hatype == ARPHRD_LOOPBACK)
 		return;
@@ -516,7 +521,7 @@ static void write_packet(struct msghdr *message, const char *bytes, uint32_t who
 static int drain(void)
 {
 	enum { MOST = 64, LARGEST = 1 << 11 };
-	static char data[MOST][LARGEST], controls[MOST][64];
+	static char data[MOST][LARGEST], controls[MOST][128];
 	static struct sockaddr_ll from[MOST];
 	static struct iovec parts[MOST];
 	static struct mmsghdr messages[MOST];
@@ -597,8 +602,9 @@ int64_t keep_programs(int64_t at_ns, int *over)
 	if (ended_ns < 0 && next_look_ns <= at_ns)
 		next_look_ns = begin_next(at_ns);
 	for (int i = 0; i < begun; i++)
-		if (programs[i].pid > 0 && programs[i].stop_ns <= at_ns) {
-			kill(programs[i].pid, SIGTERM);
+		if (programs[i].stop_ns <= at_ns) {
+			if (programs[i].pid > 0)
+				kill(programs[i].pid, SIGTERM);
 			programs[i].stop_ns = NEVER;
 		}
 	next_ns = next_reading_ns < next_look_ns ? next_reading_ns : next_look_ns;
