@@ -180,8 +180,11 @@ static int64_t keep_time(int *over, FILE *samples, FILE *to_queues, FILE *record
 		set_up(commands[next_command++].text);
 	if (next_command < commands_len && commands[next_command].time_ns < next_ns)
 		next_ns = commands[next_command].time_ns;
-	if (!next_sample_ns)
-		next_sample_ns = interval_ns;
+	/* Between packets of programs nothing changes: the next sample is after the next packet. */
+	if (!flows_len && programs_are_idle())
+		next_sample_ns = NEVER;
+	else if (interval_ns && (!next_sample_ns || next_sample_ns == NEVER))
+		next_sample_ns = at_ns > 0 ? (at_ns / interval_ns + 1) * interval_ns : interval_ns;
 	if (interval_ns && next_sample_ns <= at_ns) {
 		for (int i = 0; i < flows_len; i++)
 			if (flows[i].connected && !flows[i].draws)

@@ -126,6 +126,7 @@ void copy(const char *from, FILE *to);
 void add_hosts(char *line);
 void add_program(const char *line);
 void on_programs(int64_t at_ns);
+int programs_are_idle(void);
 int64_t keep_programs(int64_t at_ns, int *over);
 void end_programs(int64_t at_ns);
 

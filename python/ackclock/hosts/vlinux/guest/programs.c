@@ -559,6 +559,12 @@ void on_programs(int64_t at_ns)
 		next_reading_ns = (at_ns / EVERY_NS + 1) * EVERY_NS;
 }
 
+/* Whether no packet of theirs has passed for a while. */
+int programs_are_idle(void)
+{
+	return programs_len && next_reading_ns == NEVER;
+}
+
 /* What they have written in their directory. */
 static void keep_files(void)
 {
