@@ -198,5 +198,5 @@ def _limited(
 
 def _done_ns(directory: Path) -> int:
     """How far it has come."""
-    lines = machine.text_of(directory / "progress").split()
+    lines = records.text_of(directory / "progress").split()
     return int(lines[-1]) if lines else 0

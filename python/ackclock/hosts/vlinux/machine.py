@@ -12,6 +12,7 @@ from typing import Any
 
 from ackclock.base.errors import AckclockError
 from ackclock.hosts.vlinux import build, modules, plan
+from ackclock.hosts.vlinux.records import text_of
 
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 (the name of memory, not of a file of ours)
 #: Memory of the machine; what it does not use takes none.
@@ -142,7 +143,3 @@ def asks(does: str, canonical: Mapping[str, Any]) -> str:
         return ""
     some = " or ".join(files)
     return f"; if {some} {does}, the simulator names the function: run the scenario without --on"
-
-
-def text_of(path: Path) -> str:
-    return path.read_text(errors="replace") if path.exists() else ""

@@ -13,7 +13,7 @@ import numpy as np
 
 from ackclock.base.errors import AckclockError
 from ackclock.hosts.programs import words_of
-from ackclock.hosts.vlinux import machine, records
+from ackclock.hosts.vlinux import records
 from ackclock.hosts.vlinux.network import FlowPath, Network
 from ackclock.results import connections
 from ackclock.results.recorder import Recorder
@@ -122,7 +122,7 @@ class Hosts:
         found = {}
         for number, each in enumerate(self.programs):
             for file, says in (("failed", "cannot be started ({})"), ("gave_up", "{}")):
-                if text := machine.text_of(directory / f"{number}.{file}"):
+                if text := records.text_of(directory / f"{number}.{file}"):
                     raise AckclockError(f"{shlex.join(each.words)}: {says.format(text)}")
             found[each.number, number] = _told(directory, number, each)
         return [found[key] for key in sorted(found)]

@@ -20,6 +20,11 @@ _TYPES = {"u8": _U8, "u32": _U32, "s32": np.int32, "u64": _U64}
 _TYPES |= {"uint8_t": _U8, "uint32_t": _U32, "uint64_t": _U64}
 
 
+def text_of(path: Path) -> str:
+    """What the guest wrote into a file; empty: there is none."""
+    return path.read_text(errors="replace") if path.exists() else ""
+
+
 def layout(file: str, struct: str) -> np.dtype[Any]:
     """A struct of the guest's C code, with its names."""
     code = Path(__file__).with_name("guest").joinpath(file).read_text(encoding="utf-8")

@@ -90,7 +90,7 @@ def run(
         told = hosts.told(directory)
         if packets is not None:
             shutil.copyfile(directory / "packets.pcapng", packets[0])
-        times_ns = machine.text_of(directory / "progress").split()
+        times_ns = records.text_of(directory / "progress").split()
         raw: dict[str, Any] = records.of_links(directory, planned.queues) | {
             "trace_hash": None,
             "packets": 0,
@@ -179,7 +179,7 @@ def stands_still(directory: Path) -> Callable[[], None]:
         if now != size:
             size, since_s = now, time.monotonic()
             return
-        console = machine.text_of(directory / "boot.log")
+        console = records.text_of(directory / "boot.log")
         if said := re.search(r"(\S+) spins: system call (-?\d+)", console):
             name = CALLS.get(int(said[2]), f"system call {said[2]}")
             raise AckclockError(
