@@ -198,5 +198,4 @@ def _limited(
 
 def _done_ns(directory: Path) -> int:
     """How far it has come."""
-    lines = records.text_of(directory / "progress").split()
-    return int(lines[-1]) if lines else 0
+    return int((records.text_of(directory / "progress").split() or ["0"])[-1])
