@@ -15,6 +15,9 @@ from ackclock.results.recorder import Recorded, Recorder
 from ackclock.results.result import Result, result_of, with_own
 from ackclock.scenario.scenario import KERNEL, Scenario
 
+#: Seconds that connections have to close when the command has ended, beside the RTT.
+CLOSES_S = 0.5
+
 
 @dataclass(frozen=True)
 class Ran:
@@ -80,11 +83,12 @@ def result(
         )
     ]
     code = with_own(raw["algorithms"], {*specs, *(spec for spec, _ in begin.values())})
-    joined = {
-        table: pl.concat([raw[table], _after(tables.frame(table, of), len(before))])
-        for table, of in rows.items()
-    }
-    made = result_of(scenario, json.dumps(own), code, raw, joined if before else rows)
+    if before:
+        rows = {
+            table: pl.concat([raw[table], _after(tables.frame(table, of), len(before))])
+            for table, of in rows.items()
+        }
+    made = result_of(scenario, json.dumps(own), code, raw, rows)
     notes = [*_notes(scenario, raw, made.flows)]
     manifest = made.manifest | dict(about)
     if certificate := raw.get("certificate"):  # of real time

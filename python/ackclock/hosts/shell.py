@@ -15,7 +15,7 @@ from typing import Any, Self
 from ackclock.base.errors import AckclockError
 from ackclock.base.kernel_part import kernel_part
 from ackclock.hosts import kernel
-from ackclock.hosts.programs import Ran, result, words_of
+from ackclock.hosts.programs import CLOSES_S, Ran, result, words_of
 from ackclock.results.connections import ENDING, ended, opened, read
 from ackclock.results.pcapng import Pcapng, written
 from ackclock.results.recorder import EVERY_S, Recorder
@@ -24,8 +24,6 @@ from ackclock.scenario.scenario import Scenario
 
 #: Seconds that a program of `listen` has to open its port, and any to end when it is asked to.
 OPENS_S, ENDS_S = 10.0, 2.0
-#: Seconds that connections have to close when the command has ended, beside the RTT.
-CLOSES_S = 0.5
 #: State "listening" in /proc/net/tcp.
 LISTENS = "0A"
 PR_SET_PDEATHSIG = 1

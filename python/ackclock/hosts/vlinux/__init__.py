@@ -91,12 +91,7 @@ def _programs(
         return None
     interval_us = canonical["sample_interval_ns"] // 1000
     recorder = programs.recorded(directory, interval_us, len(_flows(canonical)))
-    usual = (programs.DEFAULT, planned.hosts.algorithms[0])
-    begin = dict.fromkeys(("forward", "reverse"), usual)
-    for each in canonical["programs"]:
-        host = programs.SIDES[each["side"]]
-        direction = ("forward", "reverse")[host]
-        begin[direction] = (each["algorithm"] or programs.DEFAULT, planned.hosts.algorithms[host])
+    begin = dict(zip(("forward", "reverse"), planned.hosts.algorithms, strict=True))
     about = {"programs": planned.hosts.told(directory)}
     return recorder, begin, planned.hosts.conversations(directory), about
 

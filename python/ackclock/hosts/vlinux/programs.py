@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ackclock.base.errors import AckclockError
-from ackclock.hosts.programs import words_of
+from ackclock.hosts.programs import CLOSES_S, words_of
 from ackclock.hosts.vlinux import records
 from ackclock.hosts.vlinux.network import FlowPath, Network
 from ackclock.results import connections
@@ -20,8 +20,6 @@ from ackclock.results.recorder import Recorder
 
 #: What each call of a program takes, ns, unless it is told.
 CALL_NS = 1_000
-#: Virtual seconds that connections have to close when the command has ended, beside the RTT.
-CLOSES_S = 0.5
 #: Threads of all programs together.
 MOST_THREADS = 4_096
 #: Characters of what a program prints that a manifest keeps.
@@ -30,6 +28,8 @@ MOST_PRINTED = 1 << 16
 FIRST_PORT = 10_000
 #: With what sockets begin in Linux.
 DEFAULT = "kernel:cubic"
+#: Directories that begin empty.
+EMPTY = ("/tmp", "/run", "/dev/shm")  # noqa: S108 (the names of the machine's)
 #: Kinds and hosts, as guest/programs.c counts them.
 SERVES, COMMANDS, STANDS_BESIDE = range(3)
 CLIENT, SERVER = range(2)
@@ -64,8 +64,8 @@ class Hosts:
 
     network: Network
     way: FlowPath
-    #: Of each host the algorithm with which sockets begin, as the kernel names it.
-    algorithms: tuple[str, str]
+    #: Of each host the algorithm with which sockets begin: as a spec, and as the kernel names it.
+    algorithms: Sequence[tuple[str, str]]
     programs: list[Program]
     #: Bytes of each packet at the client that are captured; 0: none is.
     snaplen: int = 0
@@ -79,13 +79,14 @@ class Hosts:
     def lines(self) -> list[str]:
         """Of the guest's plan."""
         spaces = (self.network.sender(self.way), self.network.receiver(self.way))
-        may = " ".join(dict.fromkeys(("reno", *self.algorithms)))
+        names = [name for _, name in self.algorithms]
+        may = " ".join(dict.fromkeys(("reno", *names)))
         lines = [
             f"set - /proc/sys/kernel/threads-max {MOST_THREADS}",
             # Else those of Linux are for its first namespace.
             f"set - /proc/sys/net/ipv4/tcp_allowed_congestion_control {may}",
         ]
-        for space, name in zip(spaces, self.algorithms, strict=True):
+        for space, name in zip(spaces, names, strict=True):
             lines += [
                 f"set {space} /proc/sys/net/ipv4/tcp_congestion_control {name}",
                 f"set {space} /proc/sys/net/ipv6/conf/lo/disable_ipv6 0",
@@ -123,7 +124,10 @@ class Hosts:
         for number, each in enumerate(self.programs):
             for file, says in (("failed", "cannot be started ({})"), ("gave_up", "{}")):
                 if text := records.text_of(directory / f"{number}.{file}"):
-                    raise AckclockError(f"{shlex.join(each.words)}: {says.format(text)}")
+                    empty = (
+                        each.words[0].startswith(EMPTY) * f"; {', '.join(EMPTY)} are empty there"
+                    )
+                    raise AckclockError(f"{shlex.join(each.words)}: {says.format(text)}{empty}")
             found[each.number, number] = _told(directory, number, each)
         return [found[key] for key in sorted(found)]
 
@@ -145,11 +149,11 @@ class Hosts:
 def of_scenario(canonical: Mapping[str, Any], network: Network, names: Mapping[str, str]) -> Hosts:
     """The programs of a scenario in canonical form; `names`: of algorithms in the kernel."""
     given = canonical["programs"]
-    algorithms = [names[DEFAULT]] * 2
+    specs = [DEFAULT] * len(SIDES)
     found = []
     for number, each in enumerate(given):
         host = SIDES[each["side"]]
-        algorithms[host] = names[each["algorithm"] or DEFAULT]
+        specs[host] = each["algorithm"] or DEFAULT
         waits = host == SERVER and not each["start_ns"]
         found.append(
             Program(
@@ -166,7 +170,7 @@ def of_scenario(canonical: Mapping[str, Any], network: Network, names: Mapping[s
     # The guest begins them one by one: servers first.
     found.sort(key=lambda each: (each.kind, each.start_ns))
     assert network.programs is not None
-    return Hosts(network, network.programs, (algorithms[0], algorithms[1]), found)
+    return Hosts(network, network.programs, [(spec, names[spec]) for spec in specs], found)
 
 
 def _variables(text: str) -> list[str]:

@@ -63,7 +63,6 @@ def run(
     built = build.find(series).at(canonical["hz"])
     spec = scenario.flows[0].algorithm
     loaded = modules.load(built, [spec])
-    name = loaded.names[spec]
     made = network.Network(canonical)
     commands = [
         *(Program(words_of(line), SERVER, SERVES, call_ns=call_ns) for line in listen),
@@ -77,7 +76,8 @@ def run(
         ExitStack() as stack,
     ):
         snaplen = 0 if packets is None else min(packets[2], MOST_SNAPLEN)
-        hosts = Hosts(made, _way(canonical, made), (name, name), commands, snaplen)
+        begin = (spec, loaded.names[spec])
+        hosts = Hosts(made, _way(canonical, made), [begin] * 2, commands, snaplen)
         hosts.put(directory)
         planned = plan.of_programs(canonical, made, hosts.lines())
         machine.put_parts(directory, built, loaded, planned, canonical, flows=0, programs=1)
@@ -100,8 +100,8 @@ def run(
             "conversations": hosts.conversations(directory),
         }
         recorder = recorded(directory, canonical["sample_interval_ns"] // 1000)
-        begin = dict.fromkeys(("forward", "reverse"), (spec, name))
-        of = result(scenario, resolved, raw, recorder, begin, machine.info(built))
+        begins = dict.fromkeys(("forward", "reverse"), begin)
+        of = result(scenario, resolved, raw, recorder, begins, machine.info(built))
         if keep is not None:
             _keep(directory, keep, len(commands))
         return Ran(replace(of, manifest=of.manifest | {"programs": told}), told[-1]["status"])
