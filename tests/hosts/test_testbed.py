@@ -398,8 +398,9 @@ def test_the_command(ackclock, tmp_path):
     assert ("INVALID" in done.stdout) == (not valid)
     assert "timing: " in done.stdout
     assert ackclock("plot", "out").returncode == 0
-    refused = ackclock("run", "s.toml", "--attempts", 2)
-    assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+    for options in (("--attempts", 2), ("--attempts", 2, "--seeds", 2, "--on", "kernel")):
+        refused = ackclock("run", "s.toml", *options)
+        assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
 
 
 def test_a_run_that_keeps_time_badly_is_repeated(monkeypatch):

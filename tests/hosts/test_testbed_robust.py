@@ -179,3 +179,15 @@ def test_what_the_verifier_refuses(scenario):
     assert "verifier refuses" in errors
     assert errors.count("\n") == 1, errors
     assert nothing_of([run.pid])
+
+
+def test_seeds_in_real_time(tmp_path):
+    """A run that kept time badly speaks for all."""
+    (tmp_path / "s.toml").write_text(SCENARIO)
+    ran = subprocess.run(
+        [ACKCLOCK, "run", "s.toml", "--on", "kernel", "--seeds", "2"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert ran.returncode in (0, 3), ran.stderr
+    assert ("INVALID" in ran.stdout) == (ran.returncode == 3)
+    assert "2 runs, seeds 1 to 2" in ran.stdout

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from ackclock import Flow, Scenario, Session
     from ackclock.hosts.linux import Linux
+    from ackclock.hosts.threads import Executor
     from ackclock.results.pcapng import Pcapng
 
 #: Exit code of a kernel run whose certificate is not valid.
@@ -156,7 +157,7 @@ def run_command(
             )
             for name, scenario in _read(scenarios).items()
         }
-        host = linux_of(on)
+        host = linux_of(on, jobs)
         for scenario in chosen.values():  # the last is refused before the first runs
             check(scenario, host)
         valid = True
@@ -164,7 +165,9 @@ def run_command(
             path = output / name if output and len(chosen) > 1 else output
             with nullcontext() if path is None else Directory(path) as directory:
                 if seeds is not None:
-                    summary = _over_seeds(name, scenario, seeds, jobs, directory)
+                    from ackclock import Local  # noqa: PLC0415 (slow to import)
+
+                    summary = _over_seeds(name, scenario, seeds, host or Local(jobs), directory)
                 else:
                     summary = _one(name, scenario, host, attempts, acks, (packets, qlog), directory)
             _show(summary, name, scenario, titled=len(chosen) > 1, as_json=as_json)
@@ -198,15 +201,11 @@ def _check_options(
         raise AckclockError(f"--attempts {attempts}: add --on kernel")
     if acks and output is None:
         raise AckclockError("--acks: add an output directory (-o DIR)")
-    if acks and seeds is not None:
-        raise AckclockError(f"--acks: takes one run; leave out --seeds {seeds}")
+    for option, given in (("--acks", acks), (f"--attempts {attempts}", attempts is not None)):
+        if given and seeds is not None:
+            raise AckclockError(f"{option}: takes one run; leave out --seeds {seeds}")
     if seeds is not None and seed is not None:
         raise AckclockError(f"--seed {seed} and --seeds {seeds}: give one of the two")
-    if seeds is not None and on != SIM:
-        raise AckclockError(
-            f"--seeds {seeds}: only in the simulator; "
-            f"`ackclock compare SCENARIO --on {on} --seeds 10` repeats runs there"
-        )
 
 
 def _packets(file: Path | None, at: str | None, snaplen: int | None, on: str) -> "Pcapng | None":
@@ -341,10 +340,10 @@ def _one(
 
 
 def _over_seeds(
-    name: str, scenario: "Scenario", seeds: str, jobs: int, directory: Directory | None
+    name: str, scenario: "Scenario", seeds: str, executor: "Executor", directory: Directory | None
 ) -> dict[str, Any]:
     """Runs a scenario with several seeds; each run is kept in .ackclock."""
-    from ackclock import Local, run_all  # noqa: PLC0415 (slow to import)
+    from ackclock import run_all  # noqa: PLC0415 (slow to import)
     from ackclock.results import summary  # noqa: PLC0415 (slow to import)
     from ackclock.store.entries import write_json  # noqa: PLC0415 (slow to import)
 
@@ -356,7 +355,7 @@ def _over_seeds(
         )
     runs = [scenario.replace(seed=seed) for seed in range(first, last + 1)]
     with progress_bar(f"{name}, {len(runs)} runs") as progress:
-        found_of = run_all(runs, summary.summarise, executor=Local(jobs), progress=progress)
+        found_of = run_all(runs, summary.summarise, executor=executor, progress=progress)
         summed = summary.over_seeds(found_of)
     if directory is not None:
         value = summary.json_ready(summed)

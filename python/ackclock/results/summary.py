@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from ackclock import _core
+from ackclock.base.errors import AckclockError
 from ackclock.base.table import new_table
 from ackclock.estimates.estimate import Estimate
 from ackclock.results import certificate, measures
@@ -43,7 +44,8 @@ _QUEUE_COLUMNS: Columns = {
     "dropped (packets)": ("dropped_packets", 1, 0),
     "marked (packets)": ("marked_packets", 1, 0),
 }
-#: What differs from seed to seed, and has a mean.
+#: What differs from seed to seed, and has a sum, or a mean.
+_SUMMED = ("packets", "cpu_time_s", "wall_time_s")
 _MEASURED = {"utilisation", "jain_index", "timeouts"} | {
     key
     for columns in (_FLOW_COLUMNS, _SESSION_COLUMNS, _QUEUE_COLUMNS)
@@ -139,19 +141,19 @@ def _sessions(result: Result) -> Iterator[dict[str, Any]]:
 
 
 def over_seeds(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Runs of one scenario that differ by their seed, as one: an `Estimate` for each number."""
-    first = runs[0]
-    return {
-        "backend": first["backend"],
+    """Runs of a scenario that differ by their seed, as one: an `Estimate` for each number."""
+    # In real time one that kept it badly speaks for all.
+    first = min(runs, key=lambda run: run.get("certificate", {"valid": True})["valid"])
+    if len({len(run["flows"]) for run in runs}) > 1:
+        raise AckclockError("its programs connect otherwise with each seed: run each alone")
+    return {key: first[key] for key in first if key not in ("seed", "trace_hash")} | {
         "seeds": [run["seed"] for run in runs],
-        "duration_s": first["duration_s"],
         # Starts may be drawn: each run has its own interval then.
         "common_s": first["common_s"]
         if all(run["common_s"] == first["common_s"] for run in runs)
         else None,
         **{key: _estimate(runs, key) for key in ("utilisation", "jain_index")},
-        "packets": sum(run["packets"] for run in runs),
-        "cpu_time_s": sum(run["cpu_time_s"] for run in runs),
+        **{key: sum(run[key] for run in runs) for key in first if key in _SUMMED},
         **{
             kind: [
                 {key: _estimate(same, key) if key in _MEASURED else same[0][key] for key in same[0]}
@@ -159,7 +161,6 @@ def over_seeds(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
             ]
             for kind in ("flows", "sessions", "queues")
         },
-        "traces": first["traces"],
     }
 
 
