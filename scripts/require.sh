@@ -50,6 +50,7 @@ present() {
 	firefox) has firefox-esr || has firefox ;;
 	ns2) has ns ;;
 	ns3) has c++ && has pkg-config && pkg-config --exists ns3-internet gsl ;;
+	ngtcp2) has gtlsclient ;;
 	clang | npm | iperf3 | mmdebstrap | git | valgrind | tshark | tcptrace | curl | openssl | rsync)
 		has "$1"
 		;;
@@ -79,6 +80,7 @@ packages() {
 	node) echo nodejs ;;
 	firefox) echo firefox-esr ;;
 	nginx) echo nginx-light ;;
+	ngtcp2) echo ngtcp2-client ;;
 	ns3) echo g++ pkg-config libns3-dev libgsl-dev ;;
 	*) echo "$1" ;;
 	esac
@@ -109,7 +111,7 @@ without() {
 	chromium) echo "the pages are not tested in a browser" ;;
 	firefox) echo "the laboratory is not tested in Firefox" ;;
 	tshark | tcptrace) echo "captured packets are not tested" ;;
-	curl | nginx | openssl | redis-server | rsync | tcpdump) echo "they are not run in virtual time" ;;
+	curl | nginx | ngtcp2 | openssl | redis-server | rsync | tcpdump) echo "they are not run in virtual time" ;;
 	esac
 }
 

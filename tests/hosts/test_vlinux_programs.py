@@ -10,10 +10,12 @@ import subprocess
 import sys
 import tarfile
 from contextlib import contextmanager
+from pathlib import Path
 
 import polars as pl
 import pytest
 
+import programs_page
 from ackclock import AckclockError, Flow, Result, Scenario, run
 from ackclock.hosts import vlinux
 from ackclock.hosts.vlinux import shell as virtual
@@ -24,80 +26,14 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("machine")]
 
 LINK = ROOT / "examples" / "shell_link.toml"
 SIZE = 3_000_000
-NGINX = """daemon off; pid /tmp/nginx.pid; error_log stderr; user root;
-events {} http { access_log off; server { listen 443 ssl http2; root %s;
-ssl_certificate /run/ackclock/cert.pem; ssl_certificate_key /run/ackclock/key.pem; } }
-"""
-RSYNC = "use chroot = no\nuid = root\n[here]\npath = %s\n"
-NODE = f"require('http').createServer((q, r) => r.end(Buffer.alloc({SIZE}))).listen(80)"
-JAVA = """import com.sun.net.httpserver.*;
-class Serve { public static void main(String[] words) throws Exception {
-  HttpServer server = HttpServer.create(new java.net.InetSocketAddress(80), 0);
-  server.createContext("/", of -> { of.sendResponseHeaders(200, %d);
-    of.getResponseBody().write(new byte[%d]); of.close(); }); server.start(); } }
-"""
-GO = """package main
-import "net/http"
-func main() { http.HandleFunc("/", func(to http.ResponseWriter, _ *http.Request) {
-	to.Write(make([]byte, %d)) }); http.ListenAndServe(":80", nil) }
-"""
-GET = "curl -s -o got -w %{size_download} http://server/"
-MANY = (
-    "seq 200 | sed 's,.*,url=https://server/small?&\\noutput=/dev/null,' >list; "
-    "curl -s {} --parallel -K list -w '%{{http_code}} %{{http_version}}\\n' | sort | uniq -c"
-)
-WATCHED = (
-    "tcpdump -l -n -i sender tcp >seen 2>/dev/null & sleep 1; "
-    "curl -s -o got http://server/big & sleep 0.4; ss -tin; wait %2; sleep 1; "
-    "echo $(($(wc -l <seen) > 1000))"
-)
-#: Name → what serves, the command of the client, and what its output has.
-PROGRAMS = {
-    "iperf3": ("iperf3 -s -1", "iperf3 -c server -t 3", "iperf Done."),
-    "iperf3 -R": ("iperf3 -s -1", "iperf3 -c server -t 3 -R", "iperf Done."),
-    "iperf3 -u": ("iperf3 -s -1", "iperf3 -c server -t 3 -u -b 10M", "iperf Done."),
-    "iperf3 -P 8": ("iperf3 -s -1", "iperf3 -c server -t 3 -P 8", "iperf Done."),
-    "http.server": (f"{sys.executable} -m http.server 80", GET + "big", str(SIZE)),
-    "nginx HTTP/1.1": ("nginx -c $HERE/nginx.conf", MANY.format("--http1.1"), "200 200 1.1"),
-    "nginx HTTP/2": ("nginx -c $HERE/nginx.conf", MANY.format("--http2"), "200 200 2"),
-    "rsync": (
-        "rsync --daemon --no-detach --config=$HERE/rsyncd.conf",
-        "rsync -r rsync://server/here/big got && wc -c <got",
-        str(SIZE),
-    ),
-    "node": ("node serve.js", GET, str(SIZE)),
-    "java": ("java -cp . Serve", GET, str(SIZE)),
-    "go": ("$HERE/serve", GET, str(SIZE)),
-    "redis": (
-        "redis-server --bind 0.0.0.0 --protected-mode no --save ''",
-        "redis-benchmark -h server -n 200 -c 5 -t set,get --csv",
-        '"SET"',
-    ),
-    "tcpdump, ss": (
-        f"{sys.executable} -m http.server 80",
-        WATCHED,
-        "cubic",
-    ),
-}
+PROGRAMS = programs_page.programs(SIZE)
 
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory):
     """A directory with what the programs need."""
     here = tmp_path_factory.mktemp("programs")
-    (here / "big").write_bytes(bytes(SIZE))
-    (here / "small").write_bytes(bytes(20_000))
-    (here / "nginx.conf").write_text(NGINX % here)
-    (here / "rsyncd.conf").write_text(RSYNC % here)
-    (here / "serve.js").write_text(NODE)
-    (here / "Serve.java").write_text(JAVA % (SIZE, SIZE))
-    (here / "serve.go").write_text(GO % SIZE)
-    for tool, build in {
-        "javac": ["Serve.java"],
-        "go": ["build", "-o", "serve", "serve.go"],
-    }.items():
-        if shutil.which(tool):
-            subprocess.run([tool, *build], cwd=here, check=True)
+    programs_page.prepare(here, SIZE)
     return here
 
 
@@ -113,17 +49,8 @@ def busy():
             process.wait()
 
 
-def shell(here, command, *options, listen=(), link=LINK):
-    """Runs a command line on the client's host."""
-    servers = [word for line in listen for word in ("--listen", line.replace("$HERE", str(here)))]
-    return subprocess.run(
-        [ACKCLOCK, "shell", link, "--on", "vlinux", *options, *servers, "--", "sh", "-c", command],
-        cwd=here,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+def shell(here, command, *options, listen=()):
+    return programs_page.shell(here, command, *options, listen=listen, link=LINK)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -219,6 +146,7 @@ def test_an_hour_of_sleep(here):
     ("command", "options", "listen", "says"),
     [
         ("true", (), ["nothing-of-the-kind"], "nothing-of-the-kind: cannot be started"),
+        ("true", (), ["/run/server"], "are empty there"),
         ("true", (), ["false"], "false: ended before it had a port"),
         ("true", (), ["sleep 100"], "sleep 100: has opened no port in 10 s"),
         ("true", ("--set", "flow.algorithm=kernel:nope"), [], "nope"),
@@ -278,6 +206,33 @@ def test_programs_of_a_scenario_beside_its_flow(machine):
     assert again.manifest["programs"] == ran.manifest["programs"]
     assert len(ran.manifest["resolved"]["flows"]) == 4
     assert ran.queues["queue"].unique().to_list() == [1, 2]
+
+
+@pytest.mark.parametrize(("example", "says"), [("quic", ""), ("player", "stood still for 0.00 s")])
+def test_an_example_runs_to_its_end(example, says, monkeypatch, machine):
+    """With the Python that has aioquic."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv(
+        "PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    )
+    scenario = Scenario.from_toml(ROOT / "examples" / "programs" / f"{example}.toml")
+    _, client = vlinux.run(scenario, built=machine).manifest["programs"]
+    assert client["status"] == 0, client["err"]
+    assert says in client["out"]
+
+
+def test_seeds_of_a_scenario_with_programs(tmp_path):
+    """Each seed is a run of its own; those whose programs connect otherwise have no mean."""
+    upload = ROOT / "examples" / "programs" / "upload.toml"
+    options = ("--on", "vlinux", "--seeds", "2", "--set", "duration=3s", "--json")
+    ran = subprocess.run(
+        [ACKCLOCK, "run", upload, *options],
+        cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    summed = json.loads(ran.stdout)
+    assert summed["seeds"] == [1, 2]
+    assert [each["goodput_bps"]["n"] for each in summed["flows"]] == [2] * 4
 
 
 def test_http_of_two_versions(monkeypatch, machine):
