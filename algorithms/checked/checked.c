@@ -26,6 +26,7 @@ extern CC_HIDDEN const char __global_base[], __data_end[];
 #define FILE_END __data_end
 /* The frame of who called is above. */
 #define stack_pointer ((size_t)__builtin_frame_address(0))
+#define OF_CALLER stack_pointer
 /* A frame ends where the one begins that called. */
 #define STACK_END __builtin_frame_address(0)
 #else
@@ -42,6 +43,8 @@ register u64 stack_pointer __asm__("rsp");
 #else
 register u64 stack_pointer __asm__("sp");
 #endif
+/* Where the frame of who called begins: what writes it must not write where it returns to itself. */
+#define OF_CALLER ((u64)__builtin_frame_address(0) + 2 * sizeof(void *))
 /* Where the caller keeps what it needs when the hook returns. */
 #define STACK_END ((const char *)__builtin_frame_address(0) + sizeof(void *))
 #endif
@@ -160,26 +163,27 @@ static COLD void store_elsewhere(struct cc_call *call, u64 at, u64 size, const c
 	breach(call, pc, "", "writes to memory that is not its own (a bad pointer or index)");
 }
 
-static __attribute__((always_inline)) inline void load(u64 at, u64 size, const char *pc)
+/* `stack`: what of it is used. */
+static __attribute__((always_inline)) inline void load(u64 at, u64 size, u64 stack, const char *pc)
 {
 	struct cc_call *call = CALL();
 
 	if (inside(at, size, (u64)call->sk, sizeof(struct tcp_sock)) ||
 	    inside(at, size, (u64)call->params, cc_params_size) ||
-	    inside(at, size, stack_pointer, (u64)call->stack_end - stack_pointer) ||
+	    inside(at, size, stack, (u64)call->stack_end - stack) ||
 	    inside(at, size, (u64)call->sample, call->sample_size) ||
 	    inside(at, size, (u64)FILE_START, FILE_END - FILE_START))
 		return;
 	load_elsewhere(call, at, size, pc);
 }
 
-static __attribute__((always_inline)) inline void store(u64 at, u64 size, const char *pc)
+static __attribute__((always_inline)) inline void store(u64 at, u64 size, u64 stack, const char *pc)
 {
 	struct cc_call *call = CALL();
 	u64 off = at - (u64)call->sk;
 
 	if (inside(at, size, (u64)call->priv, SIZE(inet_connection_sock, icsk_ca_priv)) ||
-	    inside(at, size, stack_pointer, (u64)call->stack_end - stack_pointer))
+	    inside(at, size, stack, (u64)call->stack_end - stack))
 		return;
 	if (inside(off, size, 0, sizeof(struct tcp_sock))) {
 		u64 byte = 0;
@@ -196,12 +200,12 @@ static __attribute__((always_inline)) inline void store(u64 at, u64 size, const 
 	CC_HIDDEN void __asan_load##size##_noabort(size_t at);  \
 	void __asan_load##size##_noabort(size_t at)             \
 	{                                               \
-		load(at, size, CC_PC);                     \
+		load(at, size, stack_pointer, CC_PC);                     \
 	}                                               \
 	CC_HIDDEN void __asan_store##size##_noabort(size_t at); \
 	void __asan_store##size##_noabort(size_t at)            \
 	{                                               \
-		store(at, size, CC_PC);                    \
+		store(at, size, stack_pointer, CC_PC);                    \
 	}
 CHECKS(1)
 CHECKS(2)
@@ -213,14 +217,14 @@ CC_HIDDEN void __asan_loadN_noabort(size_t at, size_t size);
 void __asan_loadN_noabort(size_t at, size_t size)
 {
 	if (size)
-		load(at, size, CC_PC);
+		load(at, size, stack_pointer, CC_PC);
 }
 
 CC_HIDDEN void __asan_storeN_noabort(size_t at, size_t size);
 void __asan_storeN_noabort(size_t at, size_t size)
 {
 	if (size)
-		store(at, size, CC_PC);
+		store(at, size, stack_pointer, CC_PC);
 }
 
 CC_HIDDEN void __asan_handle_no_return(void);
@@ -255,12 +259,12 @@ CC_HIDDEN void *memmove(void *to, const void *from, size_t size);
 CC_HIDDEN void *memset(void *to, int value, size_t size);
 CC_HIDDEN int memcmp(const void *a, const void *b, size_t size);
 
-static void move(char *to, const char *from, size_t size, const char *pc)
+static void move(char *to, const char *from, size_t size, u64 stack, const char *pc)
 {
 	if (!size)
 		return;
-	load((u64)from, size, pc);
-	store((u64)to, size, pc);
+	load((u64)from, size, stack, pc);
+	store((u64)to, size, stack, pc);
 	if ((u64)to - (u64)from < size)
 		while (size--)
 			to[size] = from[size];
@@ -271,13 +275,13 @@ static void move(char *to, const char *from, size_t size, const char *pc)
 
 void *memcpy(void *to, const void *from, size_t size)
 {
-	move(to, from, size, CC_PC);
+	move(to, from, size, OF_CALLER, CC_PC);
 	return to;
 }
 
 void *memmove(void *to, const void *from, size_t size)
 {
-	move(to, from, size, CC_PC);
+	move(to, from, size, OF_CALLER, CC_PC);
 	return to;
 }
 
@@ -286,7 +290,7 @@ void *memset(void *to, int value, size_t size)
 	char *at = to;
 
 	if (size)
-		store((u64)to, size, CC_PC);
+		store((u64)to, size, OF_CALLER, CC_PC);
 	for (size_t i = 0; i < size; i++)
 		at[i] = value;
 	return to;
@@ -297,8 +301,8 @@ int memcmp(const void *a, const void *b, size_t size)
 	const u8 *x = a, *y = b;
 
 	if (size) {
-		load((u64)a, size, CC_PC);
-		load((u64)b, size, CC_PC);
+		load((u64)a, size, OF_CALLER, CC_PC);
+		load((u64)b, size, OF_CALLER, CC_PC);
 	}
 	for (size_t i = 0; i < size; i++)
 		if (x[i] != y[i])
@@ -306,10 +310,13 @@ int memcmp(const void *a, const void *b, size_t size)
 	return 0;
 }
 
-void cc_enter(struct sock *sk, bool has_private, const void *sample, u64 sample_size)
+void cc_enter(struct sock *sk, bool has_private, struct cc_return *returns, const void *sample,
+	      u64 sample_size)
 {
 	struct cc_call *call = CALL();
 
+	call->returns = returns;
+	call->returns_end = returns + CC_DEPTH;
 	call->sk = sk;
 	call->priv = has_private ? (const char *)sk + CSK(icsk_ca_priv) : NULL;
 	call->params = sk->sk_host.params;
@@ -325,6 +332,16 @@ void cc_own(const void *sk, const char *pc)
 
 	if (sk != call->sk)
 		breach(call, pc, "", "gives a helper a socket that is not its own");
+}
+
+void __asan_not_returned(void)
+{
+	breach(CALL(), CC_PC, "", "has written over where it returns to, or what it returns with");
+}
+
+void __asan_too_deep(void)
+{
+	breach(CALL(), CC_PC, "", "runs out of stack; the kernel has 512 bytes of it and no recursion");
 }
 
 void cc_not_ops(void)
@@ -344,9 +361,12 @@ void cc_not_given(const char *pc)
 #define HOOK(type, name, parameters, sample, ...)                                 \
 	static type hook_##name parameters                                       \
 	{                                                                         \
-		cc_enter((struct sock *)sk, true, sample);     \
-		return cc_theirs.name(__VA_ARGS__);                                  \
+		struct cc_return returns[CC_DEPTH];                               \
+		cc_enter((struct sock *)sk, true, returns, sample);               \
+		AND_LEAVE_##type(cc_theirs.name(__VA_ARGS__))                     \
 	}
+#define AND_LEAVE_void(call) call; CC_LEAVE();
+#define AND_LEAVE_u32(call) u32 answer = call; CC_LEAVE(); return answer;
 #define NO_SAMPLE NULL, 0
 #define SAMPLE(of) of, sizeof(*of)
 HOOK(u32, ssthresh, (struct sock *sk), NO_SAMPLE, sk)

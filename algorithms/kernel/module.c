@@ -28,8 +28,11 @@ struct sock *cc_kernel_socket(void)
 	return CC_CALL(cc_kernel_slot)->sk;
 }
 
-#define ENTER(sk, ...) cc_enter(sk, true, __VA_ARGS__)
-#define ENTER_NOBODY() cc_enter(&nobody, false, NULL, 0)
+#define ENTERS(...)                          \
+	struct cc_return returns[CC_DEPTH];  \
+	cc_enter(__VA_ARGS__)
+#define ENTER(sk, ...) ENTERS(sk, true, returns, __VA_ARGS__)
+#define ENTER_NOBODY() ENTERS(&nobody, false, returns, NULL, 0)
 #elif defined(CC_CALL)
 #define ENTER(sk, ...) enter(sk)
 #define ENTER_NOBODY() enter(&nobody)
@@ -46,6 +49,18 @@ static inline void enter(struct sock *sk)
 #define ENTER_NOBODY() ENTER(&nobody)
 __thread struct sock *cc_kernel_current;
 #endif
+
+#ifndef CC_CHECKED
+#undef CC_LEAVE
+#define CC_LEAVE() ((void)0)
+#endif
+#define AND_LEAVE_void(call) \
+	call;                \
+	CC_LEAVE();
+#define AND_LEAVE_u32(call) \
+	u32 answer = call;  \
+	CC_LEAVE();         \
+	return answer;
 
 /* Each hook goes through icsk_ca_ops, which a file may change in init to other ops that it has. */
 #ifdef CC_CHECKED
@@ -67,7 +82,7 @@ static inline const struct tcp_congestion_ops *own_ops(const struct tcp_congesti
 	static type hook_##name arguments         \
 	{                                         \
 		ENTER(sk, NO_SAMPLE);             \
-		return OPS(sk)->name(__VA_ARGS__); \
+		AND_LEAVE_##type(OPS(sk)->name(__VA_ARGS__)) \
 	}
 HOOK(u32, ssthresh, (struct sock *sk), sk)
 HOOK(void, cong_avoid, (struct sock *sk, u32 ack, u32 acked), sk, ack, acked)
@@ -85,6 +100,7 @@ static void hook_init(struct sock *sk)
 	CC_CALL(cc_kernel_slot)->may_switch = true;
 #endif
 	OPS(sk)->init(sk);
+	CC_LEAVE();
 	(void)OPS(sk);
 }
 
@@ -92,6 +108,7 @@ static void hook_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 {
 	ENTER(sk, sample, sizeof(*sample));
 	OPS(sk)->pkts_acked(sk, sample);
+	CC_LEAVE();
 }
 
 static void hook_cong_control(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
@@ -104,6 +121,7 @@ static void hook_cong_control(struct sock *sk, u32 ack, int flag, const struct r
 #else
 	OPS(sk)->cong_control(sk, ack, flag, rs);
 #endif
+	CC_LEAVE();
 }
 
 /* A block of kzalloc: the next of its socket lies before it. */
@@ -180,6 +198,7 @@ static void release(struct sock *sk)
 	ENTER(sk, NO_SAMPLE);
 	if (OPS(sk)->release)
 		OPS(sk)->release(sk);
+	CC_LEAVE();
 	while (sk->sk_host.blocks)
 		cc_kernel_free(((struct block *)sk->sk_host.blocks)->data);
 }
@@ -316,9 +335,14 @@ static int set(const struct cc_kernel_param *param, u32 index, s64 value, const 
 {
 	struct kernel_param kp = { param->name, param->value };
 
+	int answer = -EPERM;
 	ENTER_NOBODY();
-	if (param->ops)
-		return param->ops->set ? param->ops->set(text, &kp) : -EPERM;
+	if (param->ops) {
+		if (param->ops->set)
+			answer = param->ops->set(text, &kp);
+		CC_LEAVE();
+		return answer;
+	}
 	put((char *)param->value + index * param->size, param->size, value);
 	if (param->given)
 		*(u32 *)param->given = max(*(u32 *)param->given, index + 1);
@@ -340,8 +364,11 @@ static void prepare(long slot)
 /* Returns what module_init returns. */
 static int start(void)
 {
+	int answer;
 	ENTER_NOBODY();
-	return cc_kernel_init ? cc_kernel_init() : 0;
+	answer = cc_kernel_init ? cc_kernel_init() : 0;
+	CC_LEAVE();
+	return answer;
 }
 
 __attribute__((visibility("default"))) const struct cc_kernel {

@@ -103,6 +103,7 @@ fn checked_objects(compiler: &cc::Build, root: &Path) -> Vec<PathBuf> {
         .out_dir(&out)
         .flag("-fno-builtin")
         .flag("-fno-optimize-sibling-calls")
+        .flag("-fomit-frame-pointer") // CC_LEAVE
         .flag_if_supported("-fno-tree-loop-distribute-patterns");
     let mut objects = plain
         .file(root.join("checked/checked.c"))

@@ -8,7 +8,7 @@ use ackclock_host::{Algorithm, CaState, CongestionControl, HostConfig, RateSampl
 use common::{in_a_process, UserFile};
 
 /// A file whose cong_avoid does `what`; `before` stands before the hooks.
-fn file(before: &str, what: &str) -> UserFile {
+pub(crate) fn file(before: &str, what: &str) -> UserFile {
     UserFile::new(&format!(
         "#include \"tcp_cc.h\"\nstruct x {{ u32 a[4]; }};\nCC_PRIVATE(struct x);\n{before}\n\
          CC_HOOK(void, x_avoid, struct sock *sk, u32 ack, u32 acked) {{\n\
@@ -18,7 +18,7 @@ fn file(before: &str, what: &str) -> UserFile {
 }
 
 /// What is said of it when it runs.
-fn said(file: &UserFile, more: &[(&str, &str)]) -> (bool, String) {
+pub(crate) fn said(file: &UserFile, more: &[(&str, &str)]) -> (bool, String) {
     let path = file.path.to_str().unwrap();
     let output = in_a_process("cheats::two_flows", &[&[("BAD", path)], more].concat());
     let said = String::from_utf8_lossy(&output.stderr).replace(path, "FILE");

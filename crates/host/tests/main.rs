@@ -15,6 +15,7 @@ mod kernel_form;
 mod laws;
 mod modules;
 mod results_version;
+mod returns;
 mod snapshot;
 mod spec;
 mod square_ff;

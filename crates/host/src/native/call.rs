@@ -17,6 +17,8 @@ struct Call {
     breach_at: *const u8,
     breach_of: *const c_char,
     breach: *const c_char,
+    returns: *const u8,
+    returns_end: *const u8,
     may_switch: bool,
     switched_at: *const u8,
 }
@@ -32,19 +34,34 @@ pub(crate) struct Range {
     pub(crate) bytes: usize,
 }
 
-/// The socket, which a file may read, and its private state, which it may write.
-pub(crate) fn ranges() -> [Range; 2] {
-    let at = |offset: usize| cc_current_slot() as i64 + offset as i64;
-    [
-        Range {
-            start_at: at(offset_of!(Call, sk)),
-            bytes: size_of::<TcpSock>(),
-        },
-        Range {
-            start_at: at(offset_of!(Call, private)),
-            bytes: size_of::<u64>() * ICSK_CA_PRIV_WORDS,
-        },
-    ]
+/// What the code of a file compares with, in the thread's call.
+pub(crate) struct Compared {
+    /// What a file may read.
+    pub(crate) socket: Range,
+    /// What it may write.
+    pub(crate) private: Range,
+    /// Where its functions that run were called from, and the end of that list.
+    pub(crate) returns_at: i64,
+    pub(crate) returns_end_at: i64,
+}
+
+impl Compared {
+    /// Where it lies from the thread's own address.
+    pub(crate) fn here() -> Self {
+        let at = |offset: usize| cc_current_slot() as i64 + offset as i64;
+        Self {
+            socket: Range {
+                start_at: at(offset_of!(Call, sk)),
+                bytes: size_of::<TcpSock>(),
+            },
+            private: Range {
+                start_at: at(offset_of!(Call, private)),
+                bytes: size_of::<u64>() * ICSK_CA_PRIV_WORDS,
+            },
+            returns_at: at(offset_of!(Call, returns)),
+            returns_end_at: at(offset_of!(Call, returns_end)),
+        }
+    }
 }
 
 /// How far each thread's call lies from the thread's own address.

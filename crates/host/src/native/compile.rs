@@ -230,7 +230,7 @@ impl<'a> Job<'a> {
                 Unseen::Indirect(_) => AlgorithmError::indirect_call(&path, line),
             });
         }
-        let text = translated::prepared(&text, &call::ranges());
+        let text = translated::prepared(&text, &call::Compared::here());
         fs::write(&assembly, text).map_err(|error| self.cannot(&error))?;
         self.compiler(checker, ours, |cc| {
             cc.arg("-c").arg(&assembly).arg("-o").arg(object);

@@ -397,7 +397,7 @@ impl Job<'_> {
                 cc.arg("-DCC_KERNEL_TWO_ARGUMENTS");
             }
             if checker.is_some() {
-                cc.arg("-DCC_CHECKED");
+                cc.args(["-DCC_CHECKED", "-fomit-frame-pointer"]); // CC_LEAVE
             } else {
                 // A hook of module.c jumps to the file's.
                 cc.arg("-foptimize-sibling-calls");

@@ -2,9 +2,10 @@
 //! check would see is refused. Checks stand at loads and stores, so a jump must lead where the compiler
 //! meant it to.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use crate::call::Range;
+use crate::call::{Compared, Range};
 use crate::places::{Place, Places};
 
 /// What is refused.
@@ -34,37 +35,126 @@ pub(crate) fn unseen(assembly: &str) -> Option<Unseen> {
     None
 }
 
-/// The same code without the constructor of clang's checks, which is empty, and with what most checks find
-/// written where they are called (x86 only): a load lies in the socket, a store in the private state. At a
-/// call the compiler keeps nothing in %rax.
-pub(crate) fn prepared(assembly: &str, [socket, private]: &[Range; 2]) -> String {
+/// The same code without the constructor of clang's checks, which is empty. On x86 two things are added:
+/// what most checks find stands where they are called (a load lies in the socket, a store in the private
+/// state; at a call the compiler keeps nothing in %rax); and a function returns only to where it was
+/// called from, with the stack as it was, for a file may write its own frames, and it begins with a frame of
+/// zeros, for it may read that, too. At the beginning and at the end of a function the compiler keeps
+/// nothing in %r10 and %r11 (gcc with -fno-ipa-ra).
+pub(crate) fn prepared(assembly: &str, with: &Compared) -> String {
     let mut written = String::with_capacity(2 * assembly.len());
+    let frames = frames(assembly);
     for line in assembly.split_inclusive('\n') {
-        if line.trim() == ".quad\tasan.module_ctor" || line.trim() == ".xword\tasan.module_ctor" {
+        let code = line.split('#').next().unwrap_or_default().trim();
+        if code == ".quad\tasan.module_ctor" || code == ".xword\tasan.module_ctor" {
             continue;
         }
-        let called = line.trim().strip_prefix("call");
-        let called =
-            called.and_then(|rest| rest.trim_start_matches('q').trim().strip_prefix("__asan_"));
-        let check = called.and_then(|name| name.strip_suffix("_noabort@PLT"));
-        let range = check.and_then(|check| match check.strip_prefix("load") {
-            Some(size) => Some((socket, size)),
-            None => Some((private, check.strip_prefix("store")?)),
-        });
-        let range = range.filter(|_| cfg!(target_arch = "x86_64"));
-        let size = range.and_then(|(range, size)| Some((range, size.parse::<usize>().ok()?)));
-        if let Some((Range { start_at, bytes }, size)) = size {
-            let last = bytes - size;
-            let _ = write!(
-                written,
-                "\tmovq\t%rdi, %rax\n\tsubq\t%fs:{start_at}, %rax\n\tcmpq\t${last}, %rax\n\tjbe\t77f\n\
-                 {line}77:\n"
-            );
-        } else {
+        if !cfg!(target_arch = "x86_64") {
             written += line;
+            continue;
+        }
+        let mut words = code.split([' ', '\t', ';']);
+        if words.any(|word| word == "ret" || word == "retq") {
+            written += &returns(with);
+        }
+        match checked_size(code, with) {
+            Some((Range { start_at, bytes }, size)) => {
+                let last = bytes - size;
+                let _ = write!(
+                    written,
+                    "\tmovq\t%rdi, %rax\n\tsubq\t%fs:{start_at}, %rax\n\tcmpq\t${last}, %rax\n\tjbe\t77f\n\
+                     {line}77:\n"
+                );
+            }
+            None => written += line,
+        }
+        let begun = code.strip_suffix(':').and_then(|name| frames.get(name));
+        if let Some(&bytes) = begun {
+            written += &begins(with, bytes);
         }
     }
     written
+}
+
+/// Function → the most bytes of its frame, by what its code takes from %rsp.
+fn frames(assembly: &str) -> HashMap<&str, usize> {
+    let mut frames = HashMap::new();
+    let mut now = "";
+    for line in assembly.lines() {
+        let code = line.split('#').next().unwrap_or_default().trim();
+        let (operation, operands) = code.split_once(['\t', ' ']).unwrap_or((code, ""));
+        if let Some(name) = code
+            .strip_suffix(':')
+            .filter(|name| frames.contains_key(name))
+        {
+            now = name;
+        }
+        let number = |text: &str| text.trim().parse().map_or(0, i64::unsigned_abs);
+        let taken = match (operation, operands.split_once(',')) {
+            (".type", Some((name, kind))) if kind.trim() == "@function" => {
+                frames.entry(name.trim()).or_insert(0);
+                continue;
+            }
+            ("push" | "pushq", _) => 8,
+            // Also by less than 0, and to a boundary.
+            ("sub" | "subq" | "add" | "addq" | "and" | "andq", Some((by, to)))
+                if to.trim() == "%rsp" =>
+            {
+                number(by.trim_start_matches('$'))
+            }
+            ("lea" | "leaq", Some((from, _))) => from.strip_suffix("(%rsp)").map_or(0, number),
+            _ => continue,
+        };
+        if let Some(bytes) = frames.get_mut(now) {
+            *bytes += usize::try_from(taken).unwrap_or_default();
+        }
+    }
+    frames
+}
+
+/// A function with such a frame begins: who called it is written down, and its frame is cleared.
+fn begins(with: &Compared, frame_bytes: usize) -> String {
+    const MOST_IN_LINE: usize = 16;
+    let Compared {
+        returns_at,
+        returns_end_at,
+        ..
+    } = with;
+    let words = frame_bytes.div_ceil(8);
+    let clears = if words > MOST_IN_LINE {
+        format!("\tmovq\t$-{words}, %r10\n77:\tmovq\t$0, (%rsp,%r10,8)\n\tincq\t%r10\n\tjne\t77b\n")
+    } else {
+        let clear = |word: usize| format!("\tmovq\t%r10, -{}(%rsp)\n", 8 * word);
+        let zero = (words > 0).then(|| "\txorl\t%r10d, %r10d\n".to_string());
+        zero.into_iter().chain((1..=words).map(clear)).collect()
+    };
+    format!(
+        "\tmovq\t%fs:{returns_at}, %r11\n\tcmpq\t%fs:{returns_end_at}, %r11\n\tjb\t77f\n\
+         \tcall\t__asan_too_deep\n77:\tmovq\t(%rsp), %r10\n\tmovq\t%r10, (%r11)\n\
+         \tmovq\t%rsp, 8(%r11)\n\taddq\t$16, %r11\n\tmovq\t%r11, %fs:{returns_at}\n{clears}"
+    )
+}
+
+/// A function is about to return.
+fn returns(Compared { returns_at, .. }: &Compared) -> String {
+    format!(
+        "\tmovq\t%fs:{returns_at}, %r11\n\tmovq\t-16(%r11), %r10\n\tcmpq\t%r10, (%rsp)\n\tjne\t77f\n\
+         \tcmpq\t%rsp, -8(%r11)\n\tje\t78f\n77:\tcall\t__asan_not_returned\n\
+         78:\tsubq\t$16, %r11\n\tmovq\t%r11, %fs:{returns_at}\n"
+    )
+}
+
+/// What a call of a check compares with, and the bytes that it is about.
+fn checked_size<'a>(line: &str, with: &'a Compared) -> Option<(&'a Range, usize)> {
+    let called = line.strip_prefix("call")?.trim_start_matches('q').trim();
+    let check = called
+        .strip_prefix("__asan_")?
+        .strip_suffix("_noabort@PLT")?;
+    let (range, size) = match check.strip_prefix("load") {
+        Some(size) => (&with.socket, size),
+        None => (&with.private, check.strip_prefix("store")?),
+    };
+    Some((range, size.parse().ok()?))
 }
 
 /// x86: `call *%rax`; Arm: `blr x0`, `br x0`.
@@ -77,8 +167,10 @@ fn is_indirect(line: &str) -> bool {
     let operation = operation.trim_start_matches("notrack");
     match operation {
         // `call f+13`: into the middle of a function, behind a check.
-        "call" | "callq" | "jmp" | "jmpq" => {
-            operand.starts_with('*') || operand.contains(['+', '-'])
+        "call" | "callq" => operand.starts_with('*') || operand.contains(['+', '-']),
+        // Out of a function: what it was called from would not be compared.
+        _ if operation.starts_with('j') => {
+            !operand.starts_with(".L") || operand.contains(['+', '-'])
         }
         "" => operand.starts_with("call") || operand.starts_with("jmp"),
         "blr" | "br" => true,
@@ -93,10 +185,16 @@ mod tests {
     #[test]
     fn most_checks_are_short() {
         let range = |start_at, bytes| Range { start_at, bytes };
-        let ranges = [range(-80, 400), range(-72, 104)];
-        let code = "\tcall\t__asan_load4_noabort@PLT\n\tcallq\t__asan_store8_noabort@PLT\n\
-                    \tcall\t__asan_loadN_noabort@PLT\n\tcall\tf\n";
-        let short = prepared(code, &ranges);
+        let with = Compared {
+            socket: range(-80, 400),
+            private: range(-72, 104),
+            returns_at: -8,
+            returns_end_at: -16,
+        };
+        let code = "\t.type\tf, @function\nf:\n\tcall\t__asan_load4_noabort@PLT\n\
+                    \tcallq\t__asan_store8_noabort@PLT\n\tcall\t__asan_loadN_noabort@PLT\n\
+                    \tpushq\t%rbx\n\tsubq\t$24, %rsp\n\tcall\tf\ng:\n\tret\n";
+        let short = prepared(code, &with);
         assert!(
             short.contains("subq\t%fs:-80, %rax\n\tcmpq\t$396, %rax"),
             "{short}"
@@ -106,8 +204,27 @@ mod tests {
             "{short}"
         );
         let calls = short.lines().filter(|line| line.contains("call"));
-        assert_eq!(calls.collect::<Vec<_>>(), code.lines().collect::<Vec<_>>());
-        assert_eq!(short.lines().count(), 4 + 2 * 5);
+        let calls: Vec<_> = calls
+            .filter(|line| {
+                !line.contains("__asan_not_returned") && !line.contains("__asan_too_deep")
+            })
+            .collect();
+        let given: Vec<_> = code.lines().filter(|line| line.contains("call")).collect();
+        assert_eq!(calls, given);
+        let before = |what: &str| short.split(what).next().unwrap().lines().last().unwrap();
+        assert!(short.contains("f:\n\tmovq\t%fs:-8, %r11\n"), "{short}");
+        assert!(
+            short.contains("g:\n\tmovq\t%fs:-8, %r11\n\tmovq\t-16(%r11), %r10\n"),
+            "{short}"
+        );
+        assert_eq!(before("\n\tret"), "\tmovq\t%r11, %fs:-8");
+        assert_eq!(short.matches("\tmovq\t%r10, -").count(), 4);
+        let aligned = "\t.type\tf,@function\nf:  # @f\n\tpushq\t%rbp\n\tmovq\t%rsp, %rbp\n\
+                       \tandq\t$-512, %rsp\n\taddq\t$-128, %rsp\n\tleaq\t-4096(%rsp), %r11\n";
+        assert_eq!(
+            frames(aligned),
+            HashMap::from([("f", 8 + 512 + 128 + 4096)])
+        );
     }
 
     #[test]
@@ -128,6 +245,9 @@ mod tests {
             "br\tx3",
             "call\tf+13",
             "jmp\tf-4",
+            "jmp\tf",
+            "jne\tf",
+            "jmp\t.L3+4",
         ] {
             let found = of(&format!("\t{line}\n"));
             assert_eq!(found, Some(Unseen::Indirect(at("mine.c", 7))), "{line}");
