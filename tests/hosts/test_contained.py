@@ -3,7 +3,9 @@
 import ctypes
 import os
 import resource
+import shutil
 import signal
+import subprocess
 import time
 from contextlib import closing, suppress
 from pathlib import Path
@@ -14,7 +16,7 @@ from ackclock.base.errors import AckclockError, AlgorithmError
 from ackclock.hosts import contained as module
 from ackclock.hosts.contained import contained
 from ackclock.hosts.limits import VARIABLE, Limits
-from common import wait_until
+from common import ACKCLOCK, ROOT, wait_until
 
 
 def unheard(_):
@@ -118,3 +120,23 @@ def test_limits_can_be_raised(monkeypatch):
 def limits_there(_):
     which = (resource.RLIMIT_DATA, resource.RLIMIT_FSIZE, resource.RLIMIT_CPU)
     yield tuple(resource.getrlimit(each)[0] for each in which)
+
+
+def test_a_file_is_judged_where_its_loads_are_checked(tmp_path):
+    """Gcc checks stores alone: without clang only a file of the user's own is judged."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("cc", "gcc", "as", "ld"):
+        (tools / name).symlink_to(shutil.which(name) or "nowhere")
+    command = [ACKCLOCK, "attack", ROOT / "examples" / "my_cc.c", "--tries", "16"]
+    environment = os.environ | {"PATH": str(tools), "CC": "gcc"}
+    for trust, status, says in (({}, 1, "apt-get install clang"), ({"ACKCLOCK_TRUST": "1"}, 0, "")):
+        done = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env=environment | trust,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, says in done.stderr) == (status, True), done.stderr

@@ -61,6 +61,11 @@ impl AlgorithmError {
         Self(format!("{path}:{line}: inline assembly; the simulator and BPF have none: write it in C, or give a module of Linux --on vlinux"))
     }
 
+    /// The compiler of this machine checks no loads.
+    pub(crate) fn unchecked_loads(path: &str) -> Self {
+        Self(format!("{path}: a file is judged only where clang is, as gcc does not check what it reads: apt-get install clang; for a file of your own: ackclock --trust"))
+    }
+
     /// The file calls a function through a pointer.
     pub(crate) fn indirect_call(path: &str, line: usize) -> Self {
         Self(format!("{path}:{line}: calls a function through a pointer, which no check can follow; the kernel's BPF cannot either: call it by name"))

@@ -214,6 +214,9 @@ impl<'a> Job<'a> {
         object: &Path,
         more: &[&str],
     ) -> Result<(), AlgorithmError> {
+        if trust::is_strangers() && !checker.checks_loads() {
+            return Err(AlgorithmError::unchecked_loads(&self.name()));
+        }
         let ours = scratch.path();
         let assembly = object.with_extension("s");
         self.compiler(checker, ours, |cc| {

@@ -103,6 +103,11 @@ impl Compiler {
         self.checker.as_deref()
     }
 
+    /// Whether it checks loads, and not stores alone.
+    pub(crate) fn checks_loads(&self) -> bool {
+        self.is_clang
+    }
+
     /// The flags for it.
     pub(crate) fn checks(&self) -> &'static str {
         match self.is_clang {
