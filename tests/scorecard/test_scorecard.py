@@ -247,6 +247,7 @@ def test_links_that_are_drawn_show_what_recognises_the_others(cache):
     assert answers(found)["R3"].mark("reno") == "same"
     recognised = {gap.number.name for gap in found.gaps if gap.counts}
     assert "utilisation with 1 BDP" in recognised
+    assert (found.failed.stage, data.headline(found)) == ("held out", "failed in R3")
     honest = run.evaluate(Request("cubic", rows, **given), Work(cache))
     assert not [gap for gap in honest.gaps if gap.counts]
     links = run.evaluate(Request("cubic", run.chosen("links"), **given), Work(cache))

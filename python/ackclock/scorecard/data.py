@@ -84,13 +84,18 @@ def headline(evaluated: Evaluated) -> str:
     "against CUBIC: 5 better, 16 same; unsafe in R4; equal to Reno in every number".
     """
     mine, against = evaluated.algorithm, evaluated.against
-    given = [asked.answers for asked in evaluated.asked]
+    recognised = evaluated.recognised
+    given = [each.answers for each in evaluated.asked if each.question.row not in recognised]
     rows = [
         (each.question.row, bool(each.unsafe(mine)), each.mark(against[0]) if against else None)
         for each in given
     ]
     answers = [answer for each in given for answer in each.answers]
-    equal = [each for each in against if answers and all(of.equal(mine, each) for of in answers)]
+    equal = [
+        each
+        for each in against
+        if answers and not recognised and all(of.equal(mine, each) for of in answers)
+    ]
     names = [label(each) for each in equal]
     failed = evaluated.failed.row if evaluated.failed else None
     return _core.headline(rows, label(against[0]) if against else None, names, failed)
@@ -161,7 +166,11 @@ def as_json(evaluated: Evaluated) -> dict[str, Any]:
 def _row(given: Answers, evaluated: Evaluated) -> dict[str, Any]:
     return {
         "unsafe": given.unsafe(evaluated.algorithm),
-        "marks": {each: given.mark(each) for each in evaluated.against},
+        "marks": {
+            each: given.mark(each)
+            for each in evaluated.against
+            if given.question.row not in evaluated.recognised
+        },
         "numbers": [_number(answer, evaluated) for answer in given.answers],
     }
 

@@ -120,6 +120,11 @@ class Evaluated:
         )
 
     @property
+    def recognised(self) -> list[str]:
+        """The rows whose marks do not count: it does better on the card's links than on others."""
+        return list(dict.fromkeys(each.row for each in self.gaps if each.counts))
+
+    @property
     def made_by(self) -> str:
         """Which ackclock, and how many runs."""
         quickly = " · a quick run: wide intervals" if self.quick else ""

@@ -105,7 +105,7 @@ def evaluate(
             asked = [(each.question, each.experiment) for each in shown]
             linux = ask_linux(asked, on, stage == "quick", work, on_linux)
             shown = [replace(each, linux=own) for each, own in zip(shown, linux, strict=True)]
-    return Evaluated(
+    evaluated = Evaluated(
         algorithm,
         others,
         shown,
@@ -117,6 +117,10 @@ def evaluate(
         if request.held_out is not None and found
         else None,
     )
+    if not evaluated.failed and (rows := ", ".join(evaluated.recognised)):
+        failed = Failed("held out", evaluated.recognised[0], f"recognised the links of {rows}")
+        evaluated = replace(evaluated, failed=failed)
+    return evaluated
 
 
 @dataclass(eq=False)
