@@ -4,7 +4,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["HEADER_BYTES", "Prepared", "Snapshot", "Written", "algorithms", "any_quantity", "capacity_bits", "capacity_bps", "check_on_vlinux", "common_ns", "configure", "connections", "connects_ns", "convergence_s", "delivered_bits", "engine_version", "examples", "frame_delays_s", "goodputs_bps", "headline", "installed_window", "is_equal", "is_unsafe", "jain_index", "keys", "lifetimes_bps", "loss_changes", "mark", "means", "numbers", "quantity_units", "read_quantity", "read_room", "read_toml", "rtts_ns", "run_many", "scenario_schema", "summary", "switches", "table", "tables", "utilisation", "write_quantity"]
+__all__ = ["HEADER_BYTES", "Prepared", "Snapshot", "Written", "algorithms", "any_quantity", "capacity_bits", "capacity_bps", "check_on_vlinux", "common_ns", "configure", "confine", "connections", "connects_ns", "convergence_s", "delivered_bits", "engine_version", "examples", "frame_delays_s", "goodputs_bps", "headline", "installed_window", "is_equal", "is_unsafe", "jain_index", "keys", "lifetimes_bps", "loss_changes", "mark", "means", "numbers", "quantity_units", "read_quantity", "read_room", "read_toml", "rtts_ns", "run_many", "scenario_schema", "summary", "switches", "table", "tables", "utilisation", "write_quantity"]
 
 HEADER_BYTES: Final[int]
 """
@@ -170,6 +170,16 @@ def configure(spec: str) -> dict:
     """
     Loads an algorithm by its spec, `name_or_path[@preset][:param=value,…]`:
     what `algorithms` tells of it, values and the shortest spec.
+
+    Raises AckclockError.
+    """
+
+def confine(directories: SupportsGetItem[int, str | PathLike[str]]) -> str:
+    """
+    Confines this process, its threads and whatever it starts, for good: it writes only below these
+    directories, and to /dev/null, has no network and signals no process but its own (Landlock; signals
+    from Linux 6.12 on), and makes no namespace, socket or mount, nor looks into other processes
+    (seccomp), as far as this Linux can. The thread that calls must be the only one. Returns what holds.
 
     Raises AckclockError.
     """

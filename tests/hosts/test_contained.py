@@ -5,7 +5,9 @@ import os
 import resource
 import shutil
 import signal
+import socket
 import subprocess
+import tempfile
 import time
 from contextlib import closing, suppress
 from pathlib import Path
@@ -140,3 +142,37 @@ def test_a_file_is_judged_where_its_loads_are_checked(tmp_path):
             check=False,
         )
         assert (done.returncode, says in done.stderr) == (status, True), done.stderr
+
+
+def tries(secret, directory, _):
+    """What a file that found a hole would try."""
+    for what in (
+        lambda: (directory / "kept").write_text("x"),
+        secret.unlink,
+        (directory / "made").mkdir,
+        socket.socket,
+        lambda: os.kill(os.getppid(), 0),
+        lambda: os.kill(1, 0),
+        lambda: os.chroot("/"),
+        lambda: subprocess.run(["rm", secret], check=True, capture_output=True),
+    ):
+        try:
+            what()
+            yield "done"
+        except (OSError, subprocess.CalledProcessError) as error:
+            yield type(error).__name__
+    own = Path(tempfile.gettempdir())
+    (own / "mine").write_text("x")
+    yield str(own)
+
+
+def test_what_a_file_with_a_hole_cannot_do(tmp_path):
+    """It writes below a directory of its own, which is gone afterwards, and reaches nobody."""
+    secret = tmp_path / "secret"
+    secret.write_text("x")
+    *told, own = contained(tries, secret, tmp_path, progress=unheard)
+    assert set(told) <= {"PermissionError", "CalledProcessError"}, told
+    assert secret.exists()
+    assert [each.name for each in tmp_path.iterdir()] == ["secret"]
+    assert own != tempfile.gettempdir()
+    assert not Path(own).exists()

@@ -1,6 +1,7 @@
 //! `ackclock._core`: the simulator for Python. Thin: scenarios in as canonical
 //! JSON, tables out as Arrow.
 
+mod confine;
 mod measure;
 mod prepared;
 mod run;
@@ -146,7 +147,9 @@ mod _core {
 
     #[pymodule_export]
     use super::{
-        algorithms, configure, connections, connects_ns, engine_version, examples, loss_changes,
+        algorithms, configure,
+        confine::confine,
+        connections, connects_ns, engine_version, examples, loss_changes,
         measure::{
             capacity_bits, capacity_bps, common_ns, convergence_s, delivered_bits, frame_delays_s,
             goodputs_bps, headline, is_equal, is_unsafe, jain_index, lifetimes_bps, mark, means,

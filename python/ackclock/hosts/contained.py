@@ -15,12 +15,13 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
+from ackclock import _core
 from ackclock.base.errors import AckclockError, AlgorithmError
 from ackclock.hosts.limits import VARIABLE, Limits
 
@@ -56,20 +57,26 @@ def contained(
     *given: object,
     progress: Callable[[float], None],
     limits: str | None = None,
+    may_write: Sequence[Path] | None = (),
 ) -> Generator[T, None, None]:
     """What `make(*given, progress)` yields, in a process that has limits (`limits.py`).
 
     `make` is a function of a module; it, `given` and what it yields can be pickled. Its
     `AckclockError` is raised here, and an `AlgorithmError` with its last words if it dies. Closing
     the iterator ends the process. Within such a process it runs in place. `limits`: what the
-    environment says of them on the machine that sent the work, if that is another.
+    environment says of them on the machine that sent the work, if that is another. It has no
+    network, and writes below a directory of its own and those of `may_write` alone
+    (crates/py/src/confine.rs); None: it may do what this process may.
     """
     if _is_contained:
         yield from make(*given, progress)
         return
     server = _idle.pop() if _idle else _start()
     child = 0
-    with tempfile.TemporaryFile() as words:
+    with (
+        tempfile.TemporaryFile() as words,
+        tempfile.TemporaryDirectory(prefix="ackclock-", ignore_cleanup_errors=True) as own,
+    ):
         reads, writes = os.pipe()
         with Connection(reads, writable=False) as told:
             try:
@@ -78,8 +85,9 @@ def contained(
                     if limits is not None:
                         environment[VARIABLE] = limits
                     work = pickle.dumps((make, given))
+                    directories = str(Path.cwd()), own, may_write
                     socket.send_fds(server.control, [b"-"], [writes, words.fileno()])
-                    server.messages.send((sys.path, str(Path.cwd()), environment, work))
+                    server.messages.send((sys.path, directories, environment, work))
                 finally:
                     os.close(writes)
                 while True:
@@ -165,7 +173,7 @@ def _serve(control: socket.socket) -> None:
         head, files, *_ = socket.recv_fds(control, 1, 2)
         if not head:
             return
-        sys.path[:], directory, environment, work = messages.recv()
+        sys.path[:], (directory, own, may_write), environment, work = messages.recv()
         make, given = pickle.loads(work)  # noqa: S301 (our caller's)
         child = os.fork()
         if child == 0:
@@ -181,6 +189,9 @@ def _serve(control: socket.socket) -> None:
             os.environ.update(environment)
             status = 1
             try:
+                os.environ["TMPDIR"] = own
+                if may_write is not None:
+                    _core.confine([own, *may_write])
                 with Connection(out, readable=False) as told:
                     _call(make, given, told)
                 status = 0

@@ -282,7 +282,8 @@ def answer(limits: str, digest: str, files: bytes, work: bytes) -> bytes | Ackcl
     given = (digest, files, work, ray.cloudpickle.dumps)
     try:
         if pickle.loads(files).files:  # noqa: S301 (from our own driver)
-            (made,) = contained(_chunk, *given, progress=lambda _: None, limits=limits)
+            how: Any = {"limits": limits, "may_write": None}  # `reduce` is the user's own
+            (made,) = contained(_chunk, *given, progress=lambda _: None, **how)
         else:
             (made,) = _chunk(*given, lambda _: None)
     except AckclockError as error:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from ackclock.hosts.contained import contained
+from ackclock.hosts.work import CACHE, check_writable
 from ackclock.programs.packages import missing
 from ackclock.scorecard import data, own
 
@@ -39,7 +40,8 @@ def evaluated(
         "budget_s": budget_s,
     }
     # OpenEvolve forks its workers, where polars does not run.
-    ((card, runs),) = contained(_card, path, options, progress=lambda _: None)
+    check_writable(CACHE)
+    ((card, runs),) = contained(_card, path, options, progress=lambda _: None, may_write=[CACHE])
     failed = card["failed"] or {}
     metrics = {
         f"{row['row']}: {number['name']}": found["mean"]

@@ -277,7 +277,8 @@ def attack(
     tried: Sequence[Trouble] = ()
     given = (judge, tuple(vary), seed, most)
     if isinstance(hurt, str) and any(".c" in str(each) for each in (algorithm, against)):
-        trying = contained(searched, *given, progress=progress)
+        may_write = () if isinstance(executor, Local) else None
+        trying = contained(searched, *given, progress=progress, may_write=may_write)
     else:
         trying = searched(*given, progress)
     try:

@@ -13,7 +13,7 @@ from ackclock.base.errors import AckclockError, AlgorithmError
 from ackclock.figures.experiment import Runs
 from ackclock.hosts.contained import contained
 from ackclock.hosts.linux import Linux
-from ackclock.hosts.work import WORK, Work, quiet
+from ackclock.hosts.work import WORK, Work, check_writable, quiet
 from ackclock.questions.card import Question, answers
 from ackclock.questions.links import LINKS, trial
 from ackclock.scenario import snapshot
@@ -227,7 +227,9 @@ def _run(
     """What `make` yields: in a process of its own, if one of the algorithms is a C file."""
     given = (request, replace(work, progress=quiet, on_runs=quiet), *more)
     if any(name_in(each).endswith(".c") for each in request.names):
-        return contained(make, *given, progress=work.progress)
+        check_writable(work.cache)
+        may_write = None if work.executor.is_remote else [work.cache]
+        return contained(make, *given, progress=work.progress, may_write=may_write)
     return make(*given, work.progress)
 
 
