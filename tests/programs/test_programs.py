@@ -65,6 +65,26 @@ def test_tools_take_a_text_and_tell_no_path():
     assert "bbr" in found["scenario"]
 
 
+def test_no_file_of_this_machine_is_read(tmp_path):
+    """Not even what an error would quote of it."""
+    secret = tmp_path / "secret.c"
+    secret.write_text("quoted:secret\n")
+    linked = SCENARIO.format("reno").replace('rate = "10mbit"', f'trace = "{secret}"')
+    for call in (
+        lambda: server.run(linked),
+        lambda: server.run(SCENARIO.format(secret)),
+        lambda: server.run(SCENARIO.format("./../other.c"), "text"),
+        lambda: server.evaluate("reno", against=f"cubic,{secret}"),
+        lambda: server.attack("reno", against=f"{secret}:beta=1"),
+    ):
+        with pytest.raises(AckclockError) as refused:
+            call()
+        assert "quoted" not in str(refused.value)
+        assert re.search("no file of this machine|give the text", str(refused.value))
+    with pytest.raises(AckclockError, match="most = 1000000000: try 16 to 100000 scenarios"):
+        server.attack("reno", tries=10**9)
+
+
 def test_a_package_that_is_missing_is_named_with_what_installs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "mcp.server", None)
     with pytest.raises(AckclockError, match=r"^the package mcp .*; type: make \.venv/programs$"):

@@ -334,7 +334,9 @@ def attack_command(
             metavar="PARTS",
         ),
     ] = None,
-    tries: Annotated[int, typer.Option(help="Try this many scenarios.", min=16)] = 1000,
+    tries: Annotated[
+        int, typer.Option(help="Try this many scenarios.", min=16, max=100_000)
+    ] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the search.", min=1)] = 1,
     check: Annotated[
         Path | None,

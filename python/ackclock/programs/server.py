@@ -44,12 +44,30 @@ def run(scenario: str, c_file: str | None = None, budget_s: float = 60) -> dict[
     """
     with _file(c_file) as directory:
         given = Scenario.from_text(scenario, source="scenario", directory=directory)
+        _refuse_files(given, directory / PLACE)
         tell = budget.within(budget_s, lambda _: None)
         try:
             (found,) = contained(_summed, given, progress=tell)
         except budget.LateError as late:
             raise AckclockError(f"{late}; give more, or a shorter duration") from None
         return _without_path(found, str(directory / UNNAMED) + ".c")
+
+
+def _refuse_files(scenario: Scenario, but: Path) -> None:
+    """What is not in the call is not read: errors would quote it. Raises `AckclockError`."""
+    every: tuple[Any, ...] = (*scenario.flows, *scenario.sessions)
+    for name in (name_in(each.algorithm) for each in every):
+        if Path(name).resolve() != but.resolve():
+            _refuse_file(name)
+    for link in filter(None, (*scenario.links, scenario.bottleneck)):
+        for key in ("trace", "timeline"):
+            if getattr(link, key) is not None:
+                raise AckclockError(f"{key}: no file of this machine is read; write rate, rate_at")
+
+
+def _refuse_file(name: str) -> None:
+    if name.endswith(".c"):
+        raise AckclockError(f"{name}: give the text of the C file, not its name")
 
 
 def _summed(
@@ -72,11 +90,14 @@ def evaluate(
     "failed" has stage, row, problem and scenario if it does not compile, crashes or is unsafe.
     `held_out`: a seed that draws other links.
     """
+    others = [each.strip() for each in against.split(",")]
+    for each in others:
+        _refuse_file(name_in(each))
     with _algorithm(algorithm) as spec:
         card = data.evaluate(
             spec,
             rows=None if rows == "all" else rows,
-            against=[each.strip() for each in against.split(",")],
+            against=others,
             quick=quick,
             held_out=held_out,
             budget_s=budget_s,
@@ -99,6 +120,7 @@ def attack(
     After `budget_s` it returns the worst so far, of one seed, and "stopped" says so.
     """
     so_far: list[attacks.Found] = []
+    _refuse_file(name_in(against))
     with _algorithm(algorithm) as spec:
         other = None if against == "none" else against
         late = budget.within(budget_s, lambda _: None)
@@ -136,8 +158,7 @@ def _algorithm(given: str) -> Iterator[str]:
             f'algorithm = "{given}": give a name, like "cubic", or a C file\'s text'
         )
     if "\n" not in given:
-        if name_in(given).endswith(".c"):
-            raise AckclockError(f"{given}: give the text of the C file, not its name")
+        _refuse_file(name_in(given))
         yield given
         return
     named = re.search(r"CC_ALGORITHM\(\s*(\w+)", given)

@@ -34,6 +34,8 @@ HURTS = {
     "R7": "harm: part of their throughput alone that other flows lose beside it",
     "R8": "queue delay, 95th percentile, s (at most 1)",
 }
+#: Each takes memory.
+MOST_TRIES = 100_000
 #: Candidates before the first generation, of which the best are starting points.
 SCATTERED = 0.25
 #: What a simpler scenario must keep of the damage.
@@ -383,5 +385,5 @@ def _check(hurt: Hurt, vary: Sequence[str], most: int, seed: int) -> None:
             raise AckclockError(f'vary = "{each}": choose from {", ".join(VARIED)}')
     if not vary:
         raise AckclockError(f"vary: choose from {', '.join(VARIED)}")
-    if most < 16:
-        raise AckclockError(f"most = {most}: try at least 16 scenarios")
+    if not 16 <= most <= MOST_TRIES:
+        raise AckclockError(f"most = {most}: try 16 to {MOST_TRIES} scenarios")
