@@ -167,9 +167,10 @@ def test_what_is_refused_leaves_nothing(command, options, listen, says, here, tm
 
 
 def test_limits_of_the_machine(here):
-    """A program that forks, or fills its disk, hears so, and the machine ends."""
+    """A program that forks, fills its disk or prints without end hears so, and the machine ends."""
     ran = shell(here, "dd if=/dev/zero of=/tmp/x bs=1M 2>&1 | tail -1; echo over")
     assert "over" in ran.stdout
+    assert shell(here, "ulimit -f").stdout == f"{2**30 // 512}\n"
     (here / "forks.py").write_text(
         "import os, time\nfor number in range(10_000):\n"
         "    try:\n        if not os.fork(): time.sleep(100)\n"

@@ -41,6 +41,8 @@
 /* For a server to open its port, and for programs to end when they are asked to. */
 #define OPENS_NS (10000 * MS)
 #define ENDS_NS (2000 * MS)
+/* Of one file, also of what a program prints. */
+#define MOST_BYTES (1 << 30)
 #define ROOT "/run/root"
 /* States of a TCP socket that carries data: include/net/tcp_states.h. */
 #define CARRIES (1 << 1 | 1 << 4 | 1 << 8 | 1 << 9 | 1 << 11)
@@ -328,6 +330,8 @@ static void become(const struct program *program)
 	    dup2(open("/dev/null", O_RDONLY), 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0)
 		_exit(126);
 	limit(RLIMIT_NOFILE, 1024, 1 << 20);
+	/* What it prints is a file of the machine outside. */
+	limit(RLIMIT_FSIZE, MOST_BYTES, MOST_BYTES);
 	limit(RLIMIT_RTTIME, program->call_ns, program->call_ns);
 	environ = its;
 	execvp(words[0], words);
