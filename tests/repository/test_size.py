@@ -37,7 +37,7 @@ CEILINGS = {
     "ackclock.studies": 1046,
     "ackclock.sweeps": 856,
     "host": 5635,
-    "linux": 5362,
+    "linux": 5388,
     "measure": 1063,
     "net": 4058,
     "py": 1165,

@@ -71,6 +71,18 @@ def test_what_the_simulator_refuses_is_a_line(check, above, body, words):
 
 
 @pytest.mark.skipif(not is_built(), reason="the kernel part is not built")
+def test_a_helper_by_its_number_is_a_line(check):
+    """Here bpf_get_current_task, which the verifier takes."""
+    above = (
+        "#ifdef __bpf__\nstatic u64 (*const task)(void) = (void *)35;\n#else\n"
+        "static u64 task(void) { return 0; }\n#endif"
+    )
+    code, lines = check(FILE.format(above=above, body="return 2 + (task() & 1);"))
+    assert code == 1
+    assert "mine.c:11: calls the kernel's BPF helper 35, which no other host has" in lines[0]
+
+
+@pytest.mark.skipif(not is_built(), reason="the kernel part is not built")
 def test_a_signed_division_is_a_line(check):
     body = "return (int)tcp_sk(sk)->snd_cwnd / (int)tcp_sk(sk)->lost;"
     code, lines = check(FILE.format(above="", body=body))

@@ -9,8 +9,10 @@ use ackclock_host::messages;
 use ackclock_host::{
     Configured, Preprocessed, Scratch, FILE_LABEL, KERNEL_SUPPORT, LABEL_LINE, SUPPORT,
 };
+use object::{Object, ObjectSection, SectionKind};
 
 use super::kernel_form::KernelForm;
+use super::lines::Lines;
 use super::{clang, KernelError};
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
@@ -150,9 +152,39 @@ fn compile(configured: &Configured) -> Result<BpfObject, KernelError> {
             source.path.display()
         )));
     }
+    if let Some((place, number)) = other_helper(&elf, name) {
+        return Err(refused(format!(
+            "{place}: calls the kernel's BPF helper {number}, which no other host has: use what tcp_cc.h offers"
+        )));
+    }
     Ok(BpfObject {
         elf: elf.into(),
         fingerprint: algorithm.fingerprint_with(&text.contents()),
         variables: kernel.map(|kernel| kernel.variables).unwrap_or_default(),
     })
+}
+
+/// The helpers of BPF (`enum bpf_func_id`) that our headers call: bpf_ktime_get_ns, bpf_get_prandom_u32,
+/// bpf_setsockopt, bpf_sk_storage_get, bpf_tcp_send_ack, bpf_jiffies64.
+const HELPERS: [i32; 6] = [5, 7, 49, 107, 116, 118];
+
+/// The first call of another, as a file may make by its number: where, and which.
+fn other_helper(elf: &[u8], path: &str) -> Option<(String, i32)> {
+    /// BPF_JMP | BPF_CALL, and no register: a helper.
+    const CALLS: [u8; 2] = [0x85, 0];
+    let file = object::File::parse(elf).ok()?;
+    let lines = Lines::from_object(&file, FILE_LABEL, path);
+    let code = file
+        .sections()
+        .filter(|each| each.kind() == SectionKind::Text);
+    code.filter_map(|section| Some((section.name().ok()?.to_string(), section.data().ok()?)))
+        .find_map(|(section, data)| {
+            let mut each = data.chunks_exact(8).enumerate();
+            each.find_map(|(index, code)| {
+                let number = i32::from_le_bytes(code[4..8].try_into().expect("four bytes"));
+                let other = code[0] == CALLS[0] && code[1] >> 4 == CALLS[1];
+                (other && !HELPERS.contains(&number))
+                    .then(|| (lines.find(&section, 8 * index), number))
+            })
+        })
 }
