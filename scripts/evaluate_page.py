@@ -53,7 +53,7 @@ programs. `--json --no-page` prints `card.json` and draws nothing.
 
 ## For programs
 
-A search wants the cheap answers first. The stages are compile, contract, links, quick and card.
+A search wants cheap answers first. The stages are compile, contract, links, quick, card, held out.
 
 ```python
 card = ackclock.evaluate(
@@ -70,8 +70,8 @@ card["objective"]
 
 C files run in a process of their own ([limits](security.md#c-files)): a crash is an answer.
 `held_out=7` (`--held-out 7`) asks the same on
-links that this seed draws: rates and RTTs up to a factor of √2 beside the card's. "Recognised" are
-the numbers that are better on the card's own links, over repeats.
+links that this seed draws: rates and RTTs up to a factor of √2 beside the card's. What is better on
+the card's own links, over repeats, is recognised: the card fails.
 
 `make .venv/programs` (with wheels: `pip install "ackclock[programs]"`) adds two ways to call it.
 `examples/search/` is an evaluator for OpenEvolve, with its configuration; a candidate that fails
