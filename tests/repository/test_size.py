@@ -32,7 +32,7 @@ CEILINGS = {
     "ackclock.questions": 1348,
     "ackclock.results": 2213,
     "ackclock.scenario": 986,
-    "ackclock.scorecard": 1690,
+    "ackclock.scorecard": 1698,
     "ackclock.store": 250,
     "ackclock.studies": 1046,
     "ackclock.sweeps": 856,

@@ -1,7 +1,7 @@
 """Asks the questions of the scorecard, the cheap ones first."""
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -226,11 +226,18 @@ def _run(
 ) -> Generator[T, None, None]:
     """What `make` yields: in a process of its own, if one of the algorithms is a C file."""
     given = (request, replace(work, progress=quiet, on_runs=quiet), *more)
-    if any(name_in(each).endswith(".c") for each in request.names):
-        check_writable(work.cache)
-        may_write = None if work.executor.is_remote else [work.cache]
-        return contained(make, *given, progress=work.progress, may_write=may_write)
-    return make(*given, work.progress)
+    if not any(name_in(each).endswith(".c") for each in request.names):
+        yield from make(*given, work.progress)
+        return
+    is_new = not work.cache.exists()
+    check_writable(work.cache)
+    may_write = None if work.executor.is_remote else [work.cache]
+    try:
+        yield from contained(make, *given, progress=work.progress, may_write=may_write)
+    finally:
+        with suppress(OSError):
+            if is_new:  # and nothing was kept
+                work.cache.rmdir()
 
 
 def _is_of(error: AlgorithmError, algorithm: str) -> bool:
