@@ -53,8 +53,8 @@ pub(crate) fn prepared(assembly: &str, with: &Compared) -> String {
             written += line;
             continue;
         }
-        let mut words = code.split([' ', '\t', ';']);
-        if words.any(|word| word == "ret" || word == "retq") {
+        // Not a text with that word.
+        if matches!(code, "ret" | "retq" | "rep ret" | "rep; ret") {
             written += &returns(with);
         }
         match checked_size(code, with) {
@@ -96,11 +96,14 @@ fn frames(assembly: &str) -> HashMap<&str, usize> {
                 continue;
             }
             ("push" | "pushq", _) => 8,
-            // Also by less than 0, and to a boundary.
-            ("sub" | "subq" | "add" | "addq" | "and" | "andq", Some((by, to)))
-                if to.trim() == "%rsp" =>
-            {
+            ("sub" | "subq", Some((by, to))) if to.trim() == "%rsp" => {
                 number(by.trim_start_matches('$'))
+            }
+            // By less than 0, and to a boundary.
+            ("add" | "addq" | "and" | "andq", Some((by, to)))
+                if to.trim() == "%rsp" && by.starts_with("$-") =>
+            {
+                number(&by[1..])
             }
             ("lea" | "leaq", Some((from, _))) => from.strip_suffix("(%rsp)").map_or(0, number),
             _ => continue,
@@ -115,11 +118,7 @@ fn frames(assembly: &str) -> HashMap<&str, usize> {
 /// A function with such a frame begins: who called it is written down, and its frame is cleared.
 fn begins(with: &Compared, frame_bytes: usize) -> String {
     const MOST_IN_LINE: usize = 16;
-    let Compared {
-        returns_at,
-        returns_end_at,
-        ..
-    } = with;
+    let (returns_at, returns_end_at) = (with.returns_at, with.returns_end_at);
     let words = frame_bytes.div_ceil(8);
     let clears = if words > MOST_IN_LINE {
         format!("\tmovq\t$-{words}, %r10\n77:\tmovq\t$0, (%rsp,%r10,8)\n\tincq\t%r10\n\tjne\t77b\n")
@@ -220,11 +219,13 @@ mod tests {
         assert_eq!(before("\n\tret"), "\tmovq\t%r11, %fs:-8");
         assert_eq!(short.matches("\tmovq\t%r10, -").count(), 4);
         let aligned = "\t.type\tf,@function\nf:  # @f\n\tpushq\t%rbp\n\tmovq\t%rsp, %rbp\n\
-                       \tandq\t$-512, %rsp\n\taddq\t$-128, %rsp\n\tleaq\t-4096(%rsp), %r11\n";
+                       \tandq\t$-512, %rsp\n\taddq\t$-128, %rsp\n\tleaq\t-4096(%rsp), %r11\n\
+                       \taddq\t$64, %rsp\n\t.string\t\"a ret in a text\"\n";
         assert_eq!(
             frames(aligned),
             HashMap::from([("f", 8 + 512 + 128 + 4096)])
         );
+        assert!(!prepared(aligned, &with).contains("__asan_not_returned"));
     }
 
     #[test]
