@@ -24,7 +24,8 @@ from ackclock.pages import tally
 
 PAGE = """# What the papers claim, and what we measured
 
-This page is for readers who want our verdict on each claim of the four papers.
+This page is for readers who want our verdict on each claim of the four papers,
+and on what standards say of the same algorithms.
 [Findings](findings.md) explain why a claim fails or stays open.
 
 * **holds**: the whole confidence interval of each part of the claim is within its bound.

@@ -117,7 +117,7 @@ def test_it_needs_less_than_250_mb(reproduced):
     assert peak_bytes < 250e6
 
 
-@pytest.mark.parametrize("paper", ["cubicfc", "ha2008", "leith2007", "squareff"])
+@pytest.mark.parametrize("paper", ["cubicfc", "ha2008", "leith2007", "squareff", "standards"])
 def test_no_other_assumption_is_without_runs(paper):
     """An experiment that no claim needs has none."""
     assert all(batch.repeats for batch in batches_of(papers.load(paper), 1, False, (), True))

@@ -27,7 +27,7 @@ CEILINGS = {
     "ackclock.hosts": 4005,
     "ackclock.imports": 1102,
     "ackclock.pages": 950,
-    "ackclock.papers": 4738,
+    "ackclock.papers": 5241,
     "ackclock.programs": 206,
     "ackclock.questions": 1348,
     "ackclock.results": 2213,

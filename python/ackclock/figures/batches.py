@@ -70,8 +70,7 @@ def batches_of(
     """Each point of each experiment once, whatever number of figures needs it.
 
     With `sensitivity` also each variant, at the points that claims need. `version` is the
-    executor's. Raises `AckclockError` if
-    a setting fits no run.
+    executor's. Raises `AckclockError` if a setting fits no run.
     """
     every = _points(need for named in figures for need in named.figure.needs)
     judged = _points(
@@ -142,7 +141,7 @@ def _check_settings(settings: Sequence[str], batches: Sequence[Batch]) -> None:
         fits = any(
             set_where_it_fits(scenario, [setting]) is not scenario
             for batch in batches
-            for _, _, scenario in batch.repeats[:1]
+            for scenario in (each for _, seed, each in batch.repeats if seed == 1)
         )
         if not fits:
             raise AckclockError(f'"{setting}": no flow or session of these figures has that')

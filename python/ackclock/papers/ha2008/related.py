@@ -105,20 +105,22 @@ class Alone(NamedTuple):
 
     mbps: float
     epoch_s: float | None
-    #: In the queue, in the mean.
-    queue_packets: float
+    #: In the queue, in the mean, without the packet in service.
+    waiting_packets: float
 
 
 def alone(result: Result) -> Alone:
     """One flow after a minute."""
     end_s = metrics.duration_s(result)
     epochs = metrics.epochs_s(result, 1)
-    wait_s = float(metrics.queue_delays_s(result, start_s=WARM_UP_S).mean())
+    payload_bits = result.resolved["mss_bytes"] * 8
+    service_s = payload_bits / metrics.capacity_bps(result)
+    wait_s = float(metrics.queue_delays_s(result, start_s=WARM_UP_S).mean()) - service_s
     rate_bps = metrics.throughput_bps(result, [WARM_UP_S, end_s])[0, 0]
     return Alone(
         float(rate_bps / 1e6),
         float(epochs[1:].mean()) if len(epochs) > 2 else None,
-        float(wait_s * rate_bps / 8 / 1448),
+        float(wait_s * rate_bps / payload_bits),
     )
 
 
@@ -160,7 +162,7 @@ ALONE = Experiment(
 RATIO = Column(PAIRS, "ratio", "throughput, 160 / 20 ms")
 RATE = Column(ALONE, "mbps", "throughput", "Mb/s")
 EPOCH = Column(ALONE, "epoch_s", "epoch", "s")
-QUEUE = Column(ALONE, "queue_packets", "packets in the queue")
+WAITING = Column(ALONE, "waiting_packets", "packets waiting")
 
 
 def _fairer(algorithm: str) -> Quantity:
@@ -203,7 +205,7 @@ RECOVERY = EPOCH.ratio(
     algorithm="scalable",
     rate_mbps=(400, 100),
 )
-IN_QUEUE = QUEUE.at(algorithm="vegas").beside(f"{ALPHA} … {BETA}")
+IN_QUEUE = WAITING.at(algorithm="vegas").beside(f"{ALPHA} … {BETA}")
 
 
 def _named(axes: Axes) -> None:
@@ -251,7 +253,7 @@ FIGURE = Figure(
         *map(_lossy, LOSSY),
         Claim(
             "ha2008.s2.vegas",
-            "Vegas keeps between α and β packets in the queue",
+            "Vegas keeps between α and β packets waiting",
             [IN_QUEUE.within(ALPHA, BETA)],
             paper=f"{ALPHA} … {BETA} packets",
             quote="“When δ is larger than an upper threshold β, … TCP-Vegas reduces the sending "
