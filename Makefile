@@ -7,7 +7,7 @@ KERNEL := python/ackclock/_kernel.abi3.so
 sources = Cargo.toml Cargo.lock $(shell find algorithms $(1) -type f -not -path '*/tests/*' -not -path '*/benches/*')
 CORE_SOURCES := $(call sources,examples crates/host crates/measure crates/net crates/resolve crates/sim crates/py crates/py-tables crates/quic)
 LAB := python/ackclock/explore/static/lab/engine.wasm
-LAB_SOURCES := $(call sources,crates/host crates/measure crates/net crates/resolve crates/sim crates/wasm)
+LAB_SOURCES := $(call sources,examples crates/host crates/measure crates/net crates/resolve crates/sim crates/py crates/wasm)
 KERNEL_SOURCES := $(call sources,crates)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 # Into this environment, whichever is active in the user's shell.
@@ -201,7 +201,7 @@ site: about-site build $(LAB) $(VENV)/clang $(VENV)/dev $(VENV)/docs ## The docu
 	@echo "written after $$(($$(date +%s) - $(STARTED))) s: out/site; type python3 -m http.server -d out/site"
 	@echo "and open http://localhost:8000"
 
-wheel: kernel $(VENV)/dev $(VENV)/wheel ## Wheels for x86-64 and aarch64, and the sdist, in target/wheels (10 minutes)
+wheel: kernel $(LAB) $(VENV)/dev $(VENV)/wheel ## Wheels for x86-64, aarch64 and any machine, and the sdist, in target/wheels (10 minutes)
 	@PATH=$(CURDIR)/$(BIN):$$PATH scripts/wheels.sh
 	@ls target/wheels
 

@@ -53,6 +53,8 @@ A mistake in any of these raises `AckclockError`: one line that says what to typ
 
 from importlib import import_module
 
+from ackclock import engine as _engine  # noqa: F401 (it chooses `_core`)
+
 TYPE_CHECKING = False  # what `typing` has, without 10 ms of importing it
 if TYPE_CHECKING:
     from types import ModuleType

@@ -13,7 +13,7 @@ use ackclock_sim::describe::{self, fingerprint};
 use ackclock_sim::Scenario;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
-use serde_json::{json, Value};
+use serde_json::Value;
 
 use crate::scenario::Written;
 use ackclock_sim::scenario::KERNEL;
@@ -29,7 +29,7 @@ pub struct Snapshot {
 /// Makes CSV of a Parquet file.
 fn csv_of_parquet(content: &[u8]) -> Result<Vec<u8>, String> {
     Python::attach(|py| {
-        let module = py.import("ackclock.scenario.parquet")?;
+        let module = py.import("ackclock.engine.parquet")?;
         module
             .call_method1("to_csv", (PyBytes::new(py, content),))?
             .extract()
@@ -95,7 +95,10 @@ impl Snapshot {
             refuse(format!("{name} is not text in UTF-8: rename the file"))
         })?;
         if let Some(name) = spec.strip_prefix(KERNEL) {
-            return dict(py, &undeclared(spec, name, "the running kernel's own"));
+            return dict(
+                py,
+                &describe::undeclared(spec, name, "the running kernel's own"),
+            );
         }
         // A user's file is compiled here: let Python's other threads go on.
         let error = match py.detach(|| self.code.configure(spec)) {
@@ -203,17 +206,9 @@ impl Snapshot {
     }
 }
 
-/// What `configure` tells of an algorithm whose declarations are not known here.
-fn undeclared(spec: &str, name: &str, summary: &str) -> Value {
-    json!({
-        "name": name, "summary": summary, "source": "", "head": "", "fingerprint": "", "params": [],
-        "presets": {}, "preset_settings": {}, "values": {}, "spec": spec,
-    })
-}
-
 /// What `configure` tells of a file that only Linux runs.
 fn of_module(spec: &str, module: &KernelModule) -> Value {
-    let mut of = undeclared(spec, &module.name(), "a file in the kernel's form");
+    let mut of = describe::undeclared(spec, &module.name(), "a file in the kernel's form");
     of["source"] = module.file.clone().into();
     of["fingerprint"] = format!("{:016x}", module.fingerprint).into();
     for (name, value) in &module.settings {

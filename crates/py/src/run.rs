@@ -255,11 +255,7 @@ fn failed(error: RunError) -> PyErr {
     }
 }
 
-/// Most packets that a run counts for: losses may hold its flows far below the rate of the link. With
-/// this number the progress of all four papers is within 5 points of the time that has passed.
-const MOST_PACKETS: f64 = 3e7;
-
-/// Share of the work done. The work of a run is the packets that its link can carry.
+/// Share of the work done.
 fn fraction_done(jobs: &[Job]) -> f64 {
     let (mut done, mut all) = (0.0, 0.0);
     for job in jobs {
@@ -270,9 +266,7 @@ fn fraction_done(jobs: &[Job]) -> f64 {
             .load(Relaxed)
             .min(scenario.duration_ns);
         let share = simulated_ns as f64 / scenario.duration_ns as f64;
-        let bits = scenario.bottleneck.rate_bps as f64 * scenario.duration_ns as f64 / 1e9;
-        let packets = bits / (8.0 * f64::from(scenario.packet_bytes()));
-        let work = packets.min(MOST_PACKETS);
+        let work = scenario.work();
         done += share * work;
         all += work;
     }

@@ -25,11 +25,14 @@ const IF_RATES: &str = "; if these are rates, write them in a timeline, each wit
 /// Makes CSV of a Parquet file, which this crate does not read.
 pub type Parquet = fn(&[u8]) -> Result<Vec<u8>, String>;
 
+/// Reads a file, or says why not and what to do.
+pub type Read = Box<dyn Fn(&str) -> Result<Vec<u8>, String> + Send + Sync>;
+
 /// The files that links name: each is read once.
 #[derive(Default)]
 pub struct Files {
-    /// Why a file that did not come with the scenario is not read; None: it is.
-    closed: Option<&'static str>,
+    /// Of those that did not come with the scenario; None: from this machine.
+    read: Option<Read>,
     parquet: Option<Parquet>,
     known: Mutex<BTreeMap<String, Arc<Content>>>,
 }
@@ -51,6 +54,14 @@ impl Files {
         }
     }
 
+    /// Those that somebody else reads.
+    pub fn of(read: Read, parquet: Parquet) -> Self {
+        Self {
+            read: Some(read),
+            ..Self::here(parquet)
+        }
+    }
+
     /// Those that came with a scenario, by their paths as it writes them; `missing` says why another
     /// one is not read.
     pub fn given(
@@ -62,7 +73,7 @@ impl Files {
             .into_iter()
             .map(|(path, bytes)| (path, Arc::new(Content::of(bytes))));
         Self {
-            closed: Some(missing),
+            read: Some(Box::new(move |_| Err(missing.into()))),
             parquet,
             known: Mutex::new(known.collect()),
         }
@@ -82,14 +93,11 @@ impl Files {
         if let Some(content) = known.get(path) {
             return Ok(content.clone());
         }
-        if let Some(missing) = self.closed {
-            return Err(missing.into());
-        }
-        let content = Arc::new(Content::of(read(path).map_err(|error| {
-            let error = error.to_string();
-            let reason = error.split(" (os error").next().unwrap_or_default();
-            format!("cannot be read ({reason}); give another file")
-        })?));
+        let bytes = self
+            .read
+            .as_ref()
+            .map_or_else(|| read(path), |read| read(path));
+        let content = Arc::new(Content::of(bytes?));
         known.insert(path.into(), content.clone());
         Ok(content)
     }
@@ -141,11 +149,15 @@ impl Content {
 }
 
 /// One byte more than a file may have tells that it is longer.
-fn read(path: &str) -> std::io::Result<Vec<u8>> {
+fn read(path: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    let file = std::fs::File::open(path)?;
-    file.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    let file = std::fs::File::open(path);
+    let read = file.and_then(|file| file.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes));
+    read.map(|_| bytes).map_err(|error| {
+        let error = error.to_string();
+        let reason = error.split(" (os error").next().unwrap_or_default();
+        format!("cannot be read ({reason}); give another file")
+    })
 }
 
 fn times_in(bytes: &[u8]) -> Result<Vec<u64>, String> {

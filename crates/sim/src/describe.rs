@@ -40,6 +40,14 @@ pub fn configured(configured: &Configured) -> Value {
     of
 }
 
+/// As `configured`, of an algorithm whose declarations are not known here.
+pub fn undeclared(spec: &str, name: &str, summary: &str) -> Value {
+    json!({
+        "name": name, "summary": summary, "source": "", "head": "", "fingerprint": "", "params": [],
+        "presets": {}, "preset_settings": {}, "values": {}, "spec": spec,
+    })
+}
+
 /// What ran, by its spec in the scenario.
 pub fn code(algorithms: &Algorithms) -> Value {
     let each = algorithms.iter().map(|(spec, configured)| {

@@ -6,12 +6,14 @@
 //! One instance does one thing: memory never shrinks, and nothing is left of an instance that trapped.
 
 mod describe;
+mod face;
 // Where the whole workspace is built its host is the native one, which has no guests.
 #[cfg(target_arch = "wasm32")]
 mod guest;
 mod measured;
 mod page;
 mod run;
+mod whole;
 
 use std::panic;
 
@@ -81,6 +83,28 @@ pub unsafe extern "C" fn judge(card: *mut u8, len: usize) {
         Ok(told) => drop(page::message(&told)),
         Err(text) => page::error(&text),
     }
+}
+
+/// Answers a call of a function of `ackclock._core`, in JSON: tells `answer` or `refused`.
+///
+/// # Safety
+/// As of [`run`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn call(text: *mut u8, len: usize) {
+    tell_panics();
+    // SAFETY: the caller's.
+    face::call(&unsafe { taken(text, len) });
+}
+
+/// Runs a scenario with all its rows, as JSON says: tells `progress`, tables and `end`, or `refused`.
+///
+/// # Safety
+/// As of [`run`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn run_whole(text: *mut u8, len: usize) {
+    tell_panics();
+    // SAFETY: the caller's.
+    whole::run(&unsafe { taken(text, len) });
 }
 
 /// Reads a scenario in TOML as `run_toml` does, and tells `resolved` or `error`.

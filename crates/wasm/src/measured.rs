@@ -9,6 +9,8 @@ use ackclock_sim::{Prepared, RunResult, Scenario};
 use serde::Deserialize;
 use serde_json::{json, Map, Value};
 
+use crate::face::{refuse, Refusal};
+
 /// A table with its rows.
 #[derive(Debug)]
 pub struct Rows {
@@ -31,11 +33,7 @@ impl ackclock_measure::Table for Rows {
     fn column(&self, name: &str) -> Column<'_> {
         let columns = self.table.columns.iter().zip(&self.values);
         let mut named = columns.filter(|(column, _)| column.name == name);
-        match named.next().expect("it is a column of the table").1 {
-            Values::U32(values) => Column::U32(values),
-            Values::U64(values) => Column::U64(values),
-            Values::Name(codes) => Column::U8(codes),
-        }
+        column(named.next().expect("it is a column of the table").1)
     }
 }
 
@@ -76,6 +74,62 @@ pub fn measured(scenario: &Scenario, mine: usize, result: RunResult) -> Value {
         "goodputs_bps": ackclock_measure::goodputs_bps(&setup, flows),
         "trace_hash": format!("{trace_hash:016x}"),
     })
+}
+
+/// Columns of a table that Python has, by their names.
+#[derive(Debug)]
+pub struct Frame(Vec<(String, Values)>);
+
+impl Frame {
+    /// A line of JSON with name, type and length of each, and their bytes; `None` of no bytes.
+    pub fn read(bytes: &[u8]) -> Result<Option<Self>, Refusal> {
+        let Some(at) = bytes.iter().position(|byte| *byte == b'\n') else {
+            return Ok(None);
+        };
+        let (head, mut rest) = (&bytes[..at], &bytes[at + 1..]);
+        let head: Vec<(String, String, usize)> = serde_json::from_slice(head).map_err(refuse)?;
+        let columns = head.into_iter().map(|(name, kind, len)| {
+            let width = usize::from(kind.as_bytes()[kind.len() - 1] - b'0');
+            let (own, others) = rest.split_at(width * len);
+            rest = others;
+            let values = match width {
+                1 => Values::Name(own.to_vec()),
+                4 => Values::U32(
+                    own.as_chunks()
+                        .0
+                        .iter()
+                        .copied()
+                        .map(u32::from_le_bytes)
+                        .collect(),
+                ),
+                _ => Values::U64(
+                    own.as_chunks()
+                        .0
+                        .iter()
+                        .copied()
+                        .map(u64::from_le_bytes)
+                        .collect(),
+                ),
+            };
+            (name, values)
+        });
+        Ok(Some(Self(columns.collect())))
+    }
+}
+
+impl ackclock_measure::Table for Frame {
+    fn column(&self, name: &str) -> Column<'_> {
+        let mut named = self.0.iter().filter(|(own, _)| own == name);
+        column(&named.next().unwrap_or_else(|| panic!("no column {name}")).1)
+    }
+}
+
+fn column(values: &Values) -> Column<'_> {
+    match values {
+        Values::U32(values) => Column::U32(values),
+        Values::U64(values) => Column::U64(values),
+        Values::Name(codes) => Column::U8(codes),
+    }
 }
 
 /// What is known for a card.

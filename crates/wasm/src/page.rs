@@ -7,6 +7,10 @@ use serde_json::{json, Map, Value};
 unsafe extern "C" {
     /// Takes a message: its head, in JSON. Not 0: the page wants the rows so far.
     fn tell(head: *const u8, len: usize) -> u32;
+    /// Asks for something, in JSON, and returns the length of the answer; below 0: of a refusal.
+    fn ask(what: *const u8, len: usize) -> i32;
+    /// Writes the last answer.
+    fn answered(to: *mut u8);
     /// Calls a hook of a user's file, by its number: lengths of `params` and `block` are in words of
     /// 32 and of 64 bits.
     #[cfg(target_arch = "wasm32")]
@@ -31,6 +35,22 @@ pub fn message(head: &Value) -> bool {
     let text = head.to_string();
     // SAFETY: the page reads the text and keeps nothing of it.
     unsafe { tell(text.as_ptr(), text.len()) != 0 }
+}
+
+/// What the host answers, or its refusal.
+pub fn asked(what: &Value) -> Result<Vec<u8>, String> {
+    let text = what.to_string();
+    // SAFETY: the host reads the text, and writes as many bytes as it said.
+    let (len, answer) = unsafe {
+        let len = ask(text.as_ptr(), text.len());
+        let mut answer = vec![0; len.unsigned_abs() as usize];
+        answered(answer.as_mut_ptr());
+        (len, answer)
+    };
+    if len < 0 {
+        return Err(String::from_utf8_lossy(&answer).into_owned());
+    }
+    Ok(answer)
 }
 
 /// Tells why there is no result.

@@ -49,7 +49,7 @@ const DRAWN: [(&str, Table, &[&str]); 3] = [
     ),
 ];
 /// Length of the run, for its progress.
-static DURATION_NS: AtomicU64 = AtomicU64::new(1);
+pub static DURATION_NS: AtomicU64 = AtomicU64::new(1);
 
 /// Runs a scenario in canonical JSON.
 pub fn run(json: &str) {
@@ -95,7 +95,7 @@ fn of_toml(toml: &str, files: &str) -> Result<Resolved, String> {
     ackclock_resolve::resolve(toml, &Files::given(files, missing, None))
 }
 
-fn of_json(json: &str) -> Result<Prepared, String> {
+pub fn of_json(json: &str) -> Result<Prepared, String> {
     let scenario = Scenario::parse(json).map_err(|error| error.to_string())?;
     let prepared = Prepared::new(scenario, &Snapshot::default());
     prepared.map_err(|error| error.to_string())
@@ -145,14 +145,14 @@ fn tell_numbers(Resolved { prepared, fields }: &Resolved) -> Result<(), String> 
     Ok(())
 }
 
-fn check_layout() {
+pub fn check_layout() {
     if let Some(difference) = layout::difference() {
         panic!("C and Rust disagree: {difference}");
     }
 }
 
 /// Tells how far the run is. If the page wants its rows, they come next.
-fn at_check(control: &Control) {
+pub fn at_check(control: &Control) {
     let simulated_ns = control.simulated_ns.load(Relaxed) as f64;
     let done = simulated_ns / DURATION_NS.load(Relaxed) as f64;
     if page::message(&json!({"kind": "progress", "done": done})) {

@@ -13,6 +13,7 @@ _HERE = Path(__file__).parents[1]
 #: From the ground up: a module imports from its own package and from those before it.
 LAYERS = (
     "base",
+    "engine",
     "estimates",
     "scenario",
     "store",

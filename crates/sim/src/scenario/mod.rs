@@ -261,6 +261,15 @@ impl Scenario {
         &flow.algorithm
     }
 
+    /// Its work for a measure of progress: the packets that its link can carry, at most as many as make
+    /// the progress of all four papers follow the time within 5 points: losses may hold flows far below
+    /// the rate of the link.
+    pub fn work(&self) -> f64 {
+        const MOST_PACKETS: f64 = 3e7;
+        let bits = self.bottleneck.rate_bps as f64 * self.duration_ns as f64 / 1e9;
+        (bits / (8.0 * f64::from(self.packet_bytes()))).min(MOST_PACKETS)
+    }
+
     /// Wire size of a full segment, bytes.
     pub fn packet_bytes(&self) -> u32 {
         self.mss_bytes + self.header_bytes

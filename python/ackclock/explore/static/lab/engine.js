@@ -34,7 +34,8 @@ class Instance {
       return take(message) ? 1 : 0;
     };
     const hook = (number, ...rest) => added[number].hook(...rest);
-    this.exports = new WebAssembly.Instance(module, { page: { tell, hook } }).exports;
+    const none = { ask: () => 0, answered: () => {} }; // only Python is asked
+    this.exports = new WebAssembly.Instance(module, { page: { tell, hook, ...none } }).exports;
     this.take = take;
     for (const file of guests) {
       const guest = new Guest(this.exports, file);
