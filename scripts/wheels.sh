@@ -26,6 +26,7 @@ if found != {"x86_64": 62, "aarch64": 183}[machine]:
     sys.exit(f"{wheel} has a library for another machine ({found}): it is of no use")
 END
 done
+python scripts/portable_wheel.py "$wheels"
 maturin sdist --out "$wheels"
 
 if scripts/require.sh --check clang libelf; then
