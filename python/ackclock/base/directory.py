@@ -7,7 +7,6 @@ nobody removes the directory of a live command.
 """
 
 import errno
-import fcntl
 import itertools
 import os
 import shutil
@@ -20,6 +19,11 @@ from types import TracebackType
 from typing import Self
 
 from ackclock.base.errors import AckclockError
+
+try:
+    import fcntl
+except ImportError:  # Windows, where nobody knows what is left behind: it stays
+    fcntl = None  # type: ignore[assignment]
 
 #: Names the files of an output, so that it can be told from a directory of somebody's own.
 WRITTEN = ".written-by-ackclock"
@@ -94,7 +98,7 @@ def allow(partial: Path) -> None:
 def collect(place: Path) -> None:
     """Removes the hidden directories in `place` that killed commands of this user left."""
     try:
-        left = list(place.glob(f"{PARTIAL}*"))
+        left = list(place.glob(f"{PARTIAL}*")) if fcntl else []
     except OSError:
         return
     for path in left:
@@ -111,6 +115,8 @@ def _lock(directory: Path, *, needed: bool) -> int | None:
 
     On a file system without locks it is locked only if that is not `needed`.
     """
+    if not fcntl:
+        return os.open(os.devnull, os.O_RDONLY)
     try:
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except FileNotFoundError:
@@ -134,6 +140,9 @@ def _lock(directory: Path, *, needed: bool) -> int | None:
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
     """Waits until no other command is in such a block for the same directory."""
+    if not fcntl:
+        yield
+        return
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with suppress(OSError):  # a file system without locks
@@ -145,7 +154,9 @@ def locked(directory: Path) -> Iterator[None]:
 
 def sync(path: Path) -> None:
     """Returns when a file's content, or a directory's names, are on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
+    if not fcntl and path.is_dir():
+        return
+    descriptor = os.open(path, os.O_RDONLY if fcntl else os.O_RDWR)
     try:
         os.fsync(descriptor)
     except OSError as error:
@@ -172,7 +183,7 @@ def exchange(one: Path, other: Path) -> None:
     """
     try:
         _exchange_at_once(one, other)
-    except (AttributeError, NotImplementedError):
+    except (AttributeError, NotImplementedError, TypeError):
         with partial_directory(other.parent) as between:
             held = between / other.name
             other.rename(held)
@@ -346,7 +357,7 @@ def _must_stay(directory: Path) -> bool:
     if not directory.is_dir():
         return False
     above, own = directory.parent.stat(), directory.stat()
-    user = os.geteuid()
+    user = os.geteuid() if fcntl else 0
     held = above.st_mode & stat.S_ISVTX and user not in (0, above.st_uid, own.st_uid)
     return (
         directory == Path(os.path.realpath(_here()))
@@ -380,13 +391,13 @@ def _move_into(partial: Path, directory: Path) -> None:
     listed = (partial / WRITTEN).read_text(encoding="utf-8")
     both = partial / f"{WRITTEN}.both"
     both.write_text("\n".join(sorted(old | new - {WRITTEN})) + "\n", encoding="utf-8")
-    both.rename(directory / WRITTEN)
+    both.replace(directory / WRITTEN)
     for name in sorted(new - {WRITTEN}, key=lambda name: (name == "manifest.json", name)):
-        (partial / name).rename(directory / name)
+        (partial / name).replace(directory / name)
     for name in old - new:
         (directory / name).unlink()
     both.write_text(listed, encoding="utf-8")
-    both.rename(directory / WRITTEN)
+    both.replace(directory / WRITTEN)
 
 
 def _rename_beside(partial: Path, wanted: Path) -> Path:

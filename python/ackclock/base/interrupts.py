@@ -22,7 +22,7 @@ def interrupt(number: int, _: "FrameType | None") -> None:
 
 def _again(unraised: "sys.UnraisableHookArgs") -> None:
     """What cannot be raised (`__del__`) is not printed; an interrupt comes once more."""
-    if issubclass(unraised.exc_type, KeyboardInterrupt):
+    if issubclass(unraised.exc_type, KeyboardInterrupt) and hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, interrupt)
         signal.setitimer(signal.ITIMER_REAL, 0.01)
 

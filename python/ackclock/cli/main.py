@@ -5,7 +5,6 @@ import importlib
 import io
 import os
 import re
-import resource
 import signal
 import sys
 
@@ -42,7 +41,7 @@ ADDRESSES_MB = 2000
 
 def main() -> None:
     """The command line. A user's mistake is one line and exit code 1 or 2, an interrupt is 130."""
-    for stop in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for stop in filter(None, (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", None))):
         if signal.getsignal(stop) != signal.SIG_IGN:  # not under nohup
             signal.signal(stop, interrupt)
     # What is imported stays: looking for garbage in it would take 0.05 s, and again at the end.
@@ -79,13 +78,18 @@ def main() -> None:
         raise
     finally:  # a second Ctrl-C would print a traceback while Python ends
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
         gc.freeze()
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _need_addresses() -> None:
     """Ends where the limit is too low: numpy and polars would crash in one of five ways."""
+    try:
+        import resource  # noqa: PLC0415 (Windows has none)
+    except ImportError:
+        return
     allowed = resource.getrlimit(resource.RLIMIT_AS)[0] / 1e6
     if 0 < allowed < ADDRESSES_MB:  # -1: no limit
         sys.exit(

@@ -143,7 +143,7 @@ def _content(path: Path, most_bytes: float = math.inf) -> bytes:
     """Of a file: a pipe or a device may never end. Raises `OSError` or `ValueError`."""
 
     def at_once(name: str, flags: int) -> int:
-        return os.open(name, flags | os.O_NONBLOCK)
+        return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
 
     with open(path, "rb", opener=at_once) as file:
         found = os.fstat(file.fileno())
