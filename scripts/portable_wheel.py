@@ -28,7 +28,7 @@ def build(directory: Path) -> Path:
         if path.is_file() and path.suffix not in {".so", ".pyc"}
     }
     with tempfile.TemporaryDirectory() as place:
-        command = [MATURIN, "pep517", "write-dist-info", "--metadata-directory", place]
+        command = [str(MATURIN), "pep517", "write-dist-info", "--metadata-directory", place]
         subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
         for path in Path(place).rglob("*"):
             if path.is_file():

@@ -55,6 +55,20 @@ def test_commands(words, tmp_path):
     assert "rror" not in done.stderr
 
 
+@pytest.mark.parametrize("words", [("deploy", "reno"), ("run", EXAMPLE, "--on", "kernel")])
+def test_what_needs_linux_says_so(words, tmp_path):
+    done = command(tmp_path, *words)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "error: the running kernel needs Linux and the native engine; "
+        "the simulator runs here: leave out --on\n"
+    )
+
+
+def test_the_doctor_names_the_engine(tmp_path):
+    assert command(tmp_path, "doctor").stdout == "engine: portable\n"
+
+
 def test_what_is_written_over_is_replaced(tmp_path):
     for duration in ("11s", "12s"):
         done = command(tmp_path, "run", EXAMPLE, "--set", f"duration={duration}", "-o", "out")

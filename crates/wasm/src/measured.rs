@@ -92,24 +92,16 @@ impl Frame {
             let width = usize::from(kind.as_bytes()[kind.len() - 1] - b'0');
             let (own, others) = rest.split_at(width * len);
             rest = others;
+            let number = |bytes: &[u8]| {
+                let add =
+                    |sum: u64, (byte, shift): (&u8, u32)| sum | u64::from(*byte) << (8 * shift);
+                bytes.iter().zip(0..).fold(0, add)
+            };
+            let numbers = own.chunks_exact(width).map(number);
             let values = match width {
                 1 => Values::Name(own.to_vec()),
-                4 => Values::U32(
-                    own.as_chunks()
-                        .0
-                        .iter()
-                        .copied()
-                        .map(u32::from_le_bytes)
-                        .collect(),
-                ),
-                _ => Values::U64(
-                    own.as_chunks()
-                        .0
-                        .iter()
-                        .copied()
-                        .map(u64::from_le_bytes)
-                        .collect(),
-                ),
+                4 => Values::U32(numbers.map(|number| number as u32).collect()),
+                _ => Values::U64(numbers.collect()),
             };
             (name, values)
         });

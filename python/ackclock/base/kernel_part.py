@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
+from ackclock.base.chosen import need_native
 from ackclock.base.errors import AckclockError
 
 #: What to type to get it: in a clone, and where the wheels are installed.
@@ -35,6 +36,7 @@ def kernel_part() -> ModuleType:
     run_on_kernel, Shell and testbed_version.
     Raises `AckclockError` where it was not built or does not load.
     """
+    need_native("the running kernel")
     if not is_built():
         raise AckclockError(NOT_BUILT)
     try:

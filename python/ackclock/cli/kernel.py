@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ackclock import AckclockError
+from ackclock.base.chosen import NAME
 from ackclock.base.directory import Directory
 from ackclock.base.kernel_part import kernel_part
 from ackclock.cli.console import (
@@ -201,6 +202,7 @@ def doctor_command() -> None:
         ackclock doctor
     """
     with one_line_errors():
+        out.print(f"engine: {NAME}")
         findings = kernel_part().doctor()
         table = new_table("", "what", "found", "how to get it")
         for each in findings:

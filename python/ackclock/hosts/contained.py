@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from ackclock import _core
+from ackclock.base import chosen
 from ackclock.base.errors import AckclockError, AlgorithmError
 from ackclock.hosts.limits import VARIABLE, Limits
 
@@ -47,7 +48,8 @@ class _Server:
 
 #: Servers that wait for a call. A process that forks leaves them to its parent.
 _idle: list[_Server] = []
-os.register_at_fork(after_in_child=_idle.clear)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.clear)
 #: Whether this process is one of those that run calls.
 _is_contained = False
 
@@ -68,7 +70,7 @@ def contained(
     network, and writes below a directory of its own and those of `may_write` alone
     (crates/py/src/confine.rs); None: it may do what this process may.
     """
-    if _is_contained:
+    if _is_contained or chosen.NAME == "portable":  # WebAssembly is contained by itself
         yield from make(*given, progress)
         return
     server = _idle.pop() if _idle else _start()

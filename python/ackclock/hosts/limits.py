@@ -1,7 +1,6 @@
 """What a process that runs users' C files may use: memory, files, processor time."""
 
 import os
-import resource
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -46,6 +45,8 @@ class Limits:
 
     def obey(self) -> None:
         """Sets them for this process and its children."""
+        import resource  # noqa: PLC0415 (Windows has none)
+
         most = {
             resource.RLIMIT_DATA: self.memory_bytes,
             resource.RLIMIT_FSIZE: self.file_bytes,

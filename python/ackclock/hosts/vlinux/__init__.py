@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from ackclock import _core
+from ackclock.base.chosen import need_native
 from ackclock.base.directory import collect, partial_directory
 from ackclock.base.errors import AckclockError
 from ackclock.hosts.programs import result as programs_result
@@ -108,6 +109,7 @@ class Prepared(NamedTuple):
 
 def prepare(scenario: Scenario, series: str = SERIES, built: build.Built | None = None) -> Prepared:
     """All that `run` does before the machine starts. Raises `AckclockError` as it does."""
+    need_native("Linux in virtual time")
     resolved = check(scenario, series if built is None else built.series)
     canonical = json.loads(resolved)
     built = (built or build.find(series)).at(canonical["hz"])
