@@ -29,7 +29,7 @@ of a number is a link to its scenario file. `card.json` and `rows.parquet` have 
 programs. `--json --no-page` prints `card.json` and draws nothing.
 [card.schema.json](card.schema.json) describes its keys.
 [For programs](#for-programs) says how a search calls it.
-`--shard 3/64` runs a part on a machine of its own ([cluster.md](cluster.md#shards)).
+`--shard 3/64 --nonce 7` runs a part on a machine of its own ([cluster.md](cluster.md#shards)).
 `--as-draft` writes `appendix.md` for an Internet-Draft, by the RFC's sections, and
 `evidence.tar.gz`, which repeats it. [ci.md](ci.md) shows `--check`.
 [attack.md](attack.md) searches what the card does not ask.
@@ -41,7 +41,6 @@ programs. `--json --no-page` prints `card.json` and draws nothing.
   the same place) is beyond the margin of the number. **same**: it is within the margin.
   **unclear**: it reaches across, so that these repeats cannot tell. **mixed**: some numbers
   of the row are better, and others worse.
-* A mark in brackets comes from another number of the row than the one that the line shows.
 * **unsafe**: all of the 95 % interval is where nobody should deploy the algorithm. The table below
   has these bounds. They are ours: the RFC sets none, so the card never says that an algorithm
   complies.
@@ -60,18 +59,18 @@ card = ackclock.evaluate(
     "candidate.c",
     rows="links",  # four links: a quarter of a second of processor time, compiling included
     budget_s=10,
-    objective=lambda runs: min(
-        run["utilisation"] for run in runs if run["algorithm"] == "candidate.c"
-    ),  # a dict for each run, those of CUBIC and Reno too
+    objective=lambda runs: min(run["utilisation"] for run in runs),  # its own runs, a dict each
 )
 card["failed"]  # None, or stage, row, problem (file, line, flow, time) and scenario
 card["objective"]
 ```
 
 C files run in a process of their own ([limits](security.md#c-files)): a crash is an answer.
-`held_out=7` (`--held-out 7`) asks the same on
-links that this seed draws: rates and RTTs up to a factor of √2 beside the card's. What is better on
-the card's own links, over repeats, is recognised: the card fails.
+`held_out=7` (`--held-out 7`) asks the same at few points that this seed draws: rate, RTT, buffer
+and flows up to a factor of 1.19 beside the card's, with other seeds, segments, timers and stacks,
+and once for ten times as long. What is better on the card's own, twice, is recognised: the card
+fails.
+The card's seeds follow `nonce`, which `.ackclock/nonce` keeps and `--nonce` gives.
 
 `make .venv/programs` (with wheels: `pip install "ackclock[programs]"`) adds two ways to call it.
 `examples/search/` is an evaluator for OpenEvolve, with its configuration; a candidate that fails

@@ -105,10 +105,11 @@ def test_more_shards_than_runs(place):
 
 def test_shards_of_a_card(place):
     serial, one, two = place("serial"), place("one"), place("two")
-    command(serial, *CARD, "--no-page", "-o", "card")
-    command(one, *CARD, "--shard", "1/2")
-    command(two, *CARD, "--shard", "2/2")
-    command(two, *CARD, "--merge", str(one), "--no-page", "-o", "card")
+    given = (*CARD, "--nonce", "7")
+    command(serial, *given, "--no-page", "-o", "card")
+    command(one, *given, "--shard", "1/2")
+    command(two, *given, "--shard", "2/2")
+    command(two, *given, "--merge", str(one), "--no-page", "-o", "card")
     cards = [json.loads((at / "card" / "card.json").read_text()) for at in (serial, two)]
     assert cards[0] == cards[1]
     questions = scorecard.chosen("R1,R3")
@@ -116,8 +117,10 @@ def test_shards_of_a_card(place):
     for number in (1, 2):
         shard = Shard(number, 2)
         work = Work(two / CACHE, shard=shard, on_runs=lambda *counts: todo.append(counts[0]))
-        scorecard.fill(Request("bic", questions, quick=True), work)
+        scorecard.fill(Request("bic", questions, quick=True, nonce=7), work)
     assert todo == [0, 0]
+    with pytest.raises(AckclockError, match="--shard: each part needs the same --nonce"):
+        scorecard.fill(Request("bic", questions, quick=True, nonce=None), work)
 
 
 def test_a_card_for_programs(place):

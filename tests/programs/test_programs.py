@@ -5,6 +5,7 @@ import importlib.util
 import random
 import re
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -58,8 +59,10 @@ def test_tools_take_a_text_and_tell_no_path():
         server.evaluate("my_cc.c")
     with pytest.raises(AckclockError, match='algorithm = "": give a name'):
         server.evaluate("")
-    found = server.attack("bbr", tries=100_000, budget_s=0)
-    assert found["stopped"] == "the budget of 0 s ended"
+    with pytest.raises(AckclockError, match="the budget of 0 s ended before a scenario was tried"):
+        server.attack("bbr", tries=100_000, budget_s=0)
+    found = server.attack("bbr", tries=100_000, budget_s=20)
+    assert found["stopped"] == "the budget of 20 s ended"
     assert 0 < found["damage"] <= 1
     assert found["seeds"] == 1
     assert "bbr" in found["scenario"]
@@ -179,3 +182,37 @@ def test_a_candidate_that_fails_has_artifacts(tmp_path):
     assert result.artifacts["stage"] == "contract"
     assert "bad.c:21, function start_cong_avoid: divides by zero" in result.artifacts["problem"]
     assert "[[flow]]" in result.artifacts["scenario"]
+
+
+#: A hook that takes a second, and a file whose compiler takes minutes.
+SLOW = """#include "tcp_cc.h"
+CC_HOOK(void, slow_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	for (u32 i = 0; i < 2000000; i++)
+		tcp_sk(sk)->snd_cwnd_cnt += tcp_sk(sk)->snd_cwnd ^ i;
+	tcp_reno_cong_avoid(sk, ack, acked);
+}
+CC_ALGORITHM(slow, "", .ssthresh = tcp_reno_ssthresh, .cong_avoid = slow_cong_avoid);
+"""
+LARGE = SLOW.replace('"\n', '"\n#define A(x) x x x x x x x x\n', 1).replace(
+    "for (u32 i = 0; i < 2000000; i++)",
+    "A(A(A(A(A(A(tcp_sk(sk)->snd_cwnd_cnt ^= tcp_sk(sk)->snd_cwnd * ack / (acked | 1);))))))",
+)
+
+
+@pytest.mark.parametrize("text", [SLOW, LARGE], ids=["slow", "large"])
+def test_a_budget_holds_for_what_tells_no_progress(text):
+    """Without one each call takes minutes; a busy machine takes seconds more than the second."""
+    server.evaluate((SEARCH / "reno.c").read_text(), against="reno")  # its process is there
+    for call in (
+        lambda: server.run(SCENARIO.format("./candidate.c"), text, budget_s=1),
+        lambda: server.attack(text, budget_s=1),
+    ):
+        started_s = time.monotonic()
+        with pytest.raises(AckclockError, match=r"^the budget of 1 s ended"):
+            call()
+        assert time.monotonic() - started_s < 20
+    started_s = time.monotonic()
+    stopped = server.evaluate(text, against="reno", budget_s=1)["stopped"]
+    assert stopped.startswith("the budget of 1 s ended in the stage co")
+    assert time.monotonic() - started_s < 20

@@ -28,25 +28,38 @@ def test_harm_and_its_mean():
 
 def test_a_link_that_is_held_out_is_near_and_the_same_for_all():
     fixed = {name: scenarios.steps(name, "rate × 10") for name in ("reno", "cubic")}
-    drawn = [elsewhere(fixed["reno"], 7, "R15", seed) for seed in range(1, 40)]
+    drawn = [elsewhere(fixed["reno"], 1, 7, "R15", seed) for seed in range(1, 40)]
     of = [
-        (units.rate_bps(each.bottleneck.rate) / 50e6, units.duration_ns(each.rtt) / 50e6)
+        (
+            units.rate_bps(each.bottleneck.rate) / 50e6 * 1500 / (each.mss + 52),
+            units.duration_ns(each.rtt) / 50e6,
+            float(each.bottleneck.buffer.removesuffix("packets")) / 208,
+        )
         for each in drawn
     ]
-    assert all(0.7 < factor < 1.42 for pair in of for factor in pair)
+    assert all(0.83 < factor < 1.2 for each in of for factor in each)
     assert len(set(of)) == len(of)
+    for key in ("seed", "mss", "hz", "rtt", "flows", "bottleneck"):
+        assert all(getattr(each, key) != getattr(fixed["reno"], key) for each in drawn), key
+    assert {each.profile for each in drawn} == {"linux-6", "linux-7"}
+    assert elsewhere(fixed["reno"], 10, 7, "R15", 1).duration == "700000000000ns"
+    many = [elsewhere(scenarios.many("reno"), 1, seed).flows[0].count for seed in range(20)]
+    assert len(set(many)) > 10
     step = units.rate_bps(drawn[0].bottleneck.rate_at[0].rate)
     assert abs(step / units.rate_bps(drawn[0].bottleneck.rate) - 10) < 1e-6
-    other = elsewhere(fixed["cubic"], 7, "R15", 1)
+    other = elsewhere(fixed["cubic"], 1, 7, "R15", 1)
     assert (other.bottleneck, other.rtt) == (drawn[0].bottleneck, drawn[0].rtt)
-    assert elsewhere(fixed["reno"], 8, "R15", 1).bottleneck != drawn[0].bottleneck
+    assert elsewhere(fixed["reno"], 1, 8, "R15", 1).bottleneck != drawn[0].bottleneck
 
 
 def test_a_gap_needs_both_intervals():
     """By hand: half widths of 3 and 4 give 5, so a gap of 10 is from 5 to 15."""
     number = card.Number("x", "utilisation", margin=4.9)
-    gap = Gap("R3", number, "reno", Estimate(2, -1, 5, 3), Estimate(-8, -12, -4, 3))
+    row = sharing.ROWS[0]
+    gap = Gap(row, number, "reno", Estimate(2, -1, 5, 3), Estimate(-8, -12, -4, 3))
     assert gap.ends == (5, 15)
     assert gap.counts
     less = card.Number("x", "delay_p95_ms", margin=1)
-    assert not Gap("R3", less, "reno", gap.fixed, gap.held_out).counts
+    assert not Gap(row, less, "reno", gap.fixed, gap.held_out).looks
+    wide = Gap(row, number, "reno", gap.fixed, Estimate(-8, -40, 24, 3))
+    assert (wide.counts, wide.looks) == (False, True)  # asked again

@@ -76,6 +76,7 @@ class Gap(_Form):
     against: str
     fixed: Found
     held_out: Found
+    times: int = Field(description="how many times as long its runs were")
     gap: tuple[float, float]
     recognised: bool
 
@@ -96,6 +97,7 @@ class Card(_Form):
     quick: bool
     on: str = Field(description="simulator; or kernel or vlinux, beside it")
     made_by: str
+    nonce: int = Field(description="the seeds of the runs follow it")
     headline: str
     rows: list[Row]
     failed: Failed | None

@@ -225,9 +225,10 @@ def test_a_budget_ends_with_what_there_is(cache):
     assert [row["row"] for row in card_of["rows"]] == ["links"]
 
 
-def test_an_objective_is_of_the_runs(cache):
+def test_an_objective_is_of_the_algorithms_runs(cache):
     def mean_used(rows):
-        return fmean(row["utilisation"] for row in rows if row["algorithm"] == "reno")
+        assert {row["algorithm"] for row in rows} == {"reno"}
+        return fmean(row["utilisation"] for row in rows)
 
     found = ackclock_evaluate("reno", rows="links", cache=cache, objective=mean_used)
     used = [n["found"]["reno"]["mean"] for n in found["rows"][0]["numbers"][:3]]
@@ -243,15 +244,13 @@ def test_an_objective_is_of_the_runs(cache):
 def test_links_that_are_drawn_show_what_recognises_the_others(cache):
     rows = run.chosen("R3")
     given = {"against": ("reno",), "quick": True, "held_out": 7}
-    found = run.evaluate(Request(str(BAD / "recognises.c"), rows, **given), Work(cache))
+    found = run.evaluate(Request(str(BAD / "overfitted.c"), rows, **given), Work(cache))
     assert answers(found)["R3"].mark("reno") == "same"
-    recognised = {gap.number.name for gap in found.gaps if gap.counts}
-    assert "utilisation with 1 BDP" in recognised
+    assert found.recognised == ["R3"]
     assert (found.failed.stage, data.headline(found)) == ("held out", "failed in R3")
     honest = run.evaluate(Request("cubic", rows, **given), Work(cache))
     assert not [gap for gap in honest.gaps if gap.counts]
     links = run.evaluate(Request("cubic", run.chosen("links"), **given), Work(cache))
-    assert max(gap.ends[0] - gap.number.margin for gap in links.gaps) > 0
     assert not [gap for gap in links.gaps if gap.counts]  # one run of each number
     again = run.evaluate(Request("cubic", rows, **{**given, "held_out": 8}), Work(cache))
     assert [gap.held_out for gap in again.gaps] != [gap.held_out for gap in honest.gaps]

@@ -80,6 +80,14 @@ def evaluate_command(
             min=0,
         ),
     ] = None,
+    nonce: Annotated[
+        int | None,
+        typer.Option(
+            help="The runs' seeds follow it; default: a number drawn once, and printed.",
+            metavar="N",
+            min=0,
+        ),
+    ] = None,
     budget: Annotated[
         str | None,
         typer.Option(help="End after this time with what there is, like 30s.", metavar="TIME"),
@@ -130,7 +138,7 @@ def evaluate_command(
         path = output or Path("out") / f"evaluate-{Path(name_in(algorithm)).stem}"
         asked = run.chosen(rows)
         others = [each.strip() for each in against.split(",") if each.strip() != algorithm]
-        request = Request(algorithm, asked, others, quick, held_out, _seconds(budget))
+        request = Request(algorithm, asked, others, quick, held_out, _seconds(budget), nonce)
         linux, jobs = linux_of(on, shared.jobs, shared.on_ray), shared.jobs
         real_time = linux is not None and linux.real_time
         work = replace(shared, jobs=0 if real_time else jobs).work(
@@ -145,7 +153,6 @@ def evaluate_command(
         thresholds = _thresholds(check, asked, others)
         with _errors_for_ci(path, thresholds):
             keys = {"--rows": rows, "--held-out": held_out, "--on": on if linux else None}
-            command = _command(algorithm, {"--against": against, **keys}, quick)
 
             def say(number: int, seconds: float) -> None:
                 if number:
@@ -156,6 +163,8 @@ def evaluate_command(
                 with showing(replace(work, on_runs=quiet), "evaluating") as working:
                     evaluated = run.evaluate(request, working, on=linux, on_linux=say)
                 found = _judged(thresholds, evaluated)
+                keys = {"--against": against, **keys, "--nonce": evaluated.nonce}
+                command = _command(algorithm, keys, quick)
 
                 def fill(partial: Path) -> None:
                     _write(evaluated, partial, command, drawn, as_draft)
@@ -171,7 +180,7 @@ def evaluate_command(
         else:
             _print(evaluated, path)
         took = in_words(time.monotonic() - started_s)
-        tell(f"{evaluated.totals} This command took {took}.")
+        tell(f"{evaluated.totals} This command took {took}. Its seeds: --nonce {evaluated.nonce}")
         tell(f"page: {(path / 'index.html').absolute()}" if drawn else f"written to {path}")
         tell(data.headline(evaluated))
         if thresholds:
@@ -296,7 +305,7 @@ def _say_recognised(gaps: "list[Gap]") -> None:
     found = [each for each in gaps if each.counts]
     for gap in found:
         out.print(
-            f"recognised, {gap.row}: {gap.number.name}: against {gap.other} "
+            f"recognised, {gap.row}: {gap.name}: against {gap.other} "
             f"{gap.fixed.mean:+.3g} on the card's links, {gap.held_out.mean:+.3g} on others"
         )
     if not any(each.tells for each in gaps):
@@ -337,7 +346,9 @@ def attack_command(
     tries: Annotated[
         int, typer.Option(help="Try this many scenarios.", min=16, max=100_000)
     ] = 1000,
-    seed: Annotated[int, typer.Option(help="Seed of the search.", min=1)] = 1,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of the search and its runs (default: drawn).", min=0)
+    ] = None,
     check: Annotated[
         Path | None,
         typer.Option(
@@ -360,9 +371,9 @@ def attack_command(
 
     The search varies link, queue, losses, reordering, an outage, flows of CUBIC, Reno and BBR,
     pulses of traffic without congestion control, pauses of the application, and a second RTT. It
-    simplifies what it finds. The same seed finds the same. With --on what was found runs there,
-    too. The output directory (default: out/attack-NAME) has attack.toml, for `ackclock run`,
-    attack.json, for --check, and a picture.
+    simplifies what it finds. The same seed finds the same; attack.json has it. With --on what was
+    found runs there, too. The output directory (default: out/attack-NAME) has attack.toml, for
+    `ackclock run`, attack.json, for --check, and a picture.
     """
     from ackclock.questions.trouble import VARIED  # noqa: PLC0415 (slow to import)
     from ackclock.scenario.scenario import name_in  # noqa: PLC0415
@@ -392,7 +403,7 @@ def attack_command(
                 )
             if linux is not None and not found.crash:
                 with progress_bar(f"on {on}"):
-                    there = attack.checked(found, linux, attack.SEEDS[:1])
+                    there = attack.checked(found, linux, [0])
                 out.print(f"on {on}: {_damage(there)}")
             directory.fill(lambda partial: drawing.write(found, partial))
         out.print(f"{attack.HURTS.get(hurt, hurt)}: {_damage(found)}")

@@ -61,7 +61,7 @@ def set_where_it_fits(scenario: Scenario, settings: Sequence[str]) -> Scenario:
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """Runs at points, repeated with seeds from 1 on.
+    """Runs at points, repeated with seeds from the first on.
 
     `row` returns a NamedTuple: the numbers that we keep of a run. A number may be `AtLeast`, if the
     end of the run cut it off, or None. `scenario` has the columns of a point as arguments; the
@@ -72,6 +72,7 @@ class Experiment:
     points: Sequence[Point]
     scenario: Callable[..., Scenario]
     row: Callable[[Result], Any]
+    first_seed: int = 1
     #: Repeats of each point at full length, and with `--quick`. Nothing is random: 1.
     seeds: int = 10
     quick_seeds: int = 1

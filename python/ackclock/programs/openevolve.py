@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator
 from typing import Any
 
+from ackclock.base.budget import Budget, LateError
 from ackclock.hosts.contained import contained
 from ackclock.hosts.work import CACHE, check_writable
 from ackclock.programs.packages import missing
@@ -41,7 +42,12 @@ def evaluated(
     }
     # OpenEvolve forks its workers, where polars does not run.
     check_writable(CACHE)
-    ((card, runs),) = contained(_card, path, options, progress=lambda _: None, may_write=[CACHE])
+    budget = Budget.of(1.25 * budget_s + 1)  # for what tells no progress
+    given = (budget.ending(_card), path, options)
+    try:
+        ((card, runs),) = budget.told(contained(*given, progress=lambda _: None, may_write=[CACHE]))
+    except LateError as late:
+        return EvaluationResult({SCORE: FAILED}, {"stopped": str(late)})
     failed = card["failed"] or {}
     metrics = {
         f"{row['row']}: {number['name']}": found["mean"]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import _core
-from ackclock.base import budget
+from ackclock.base.budget import Budget, LateError
 from ackclock.base.errors import AckclockError
 from ackclock.hosts.contained import contained
 from ackclock.programs.packages import missing
@@ -45,10 +45,11 @@ def run(scenario: str, c_file: str | None = None, budget_s: float = 60) -> dict[
     with _file(c_file) as directory:
         given = Scenario.from_text(scenario, source="scenario", directory=directory)
         _refuse_files(given, directory / PLACE)
-        tell = budget.within(budget_s, lambda _: None)
+        budget = Budget.of(budget_s)
+        tell = budget.within(lambda _: None)
         try:
-            (found,) = contained(_summed, given, progress=tell)
-        except budget.LateError as late:
+            (found,) = budget.told(contained(budget.ending(_summed), given, progress=tell))
+        except LateError as late:
             raise AckclockError(f"{late}; give more, or a shorter duration") from None
         return _without_path(found, str(directory / UNNAMED) + ".c")
 
@@ -82,13 +83,14 @@ def evaluate(
     against: str = "cubic,reno",
     quick: bool = True,
     held_out: int | None = None,
+    nonce: int | None = None,
     budget_s: float = 60,
 ) -> dict[str, Any]:
     """Asks of an algorithm, a name or the text of a C file, what RFC 9743 asks: its scorecard.
 
     `rows`: "links" for four links in a quarter of a second, or rows like "R3,R7", or "all".
     "failed" has stage, row, problem and scenario if it does not compile, crashes or is unsafe.
-    `held_out`: a seed that draws other links.
+    `held_out`: a seed that draws other links. `nonce`: repeats a card that had it.
     """
     others = [each.strip() for each in against.split(",")]
     for each in others:
@@ -100,6 +102,7 @@ def evaluate(
             against=others,
             quick=quick,
             held_out=held_out,
+            nonce=nonce,
             budget_s=budget_s,
         )
     return _without_path(card, spec)
@@ -110,20 +113,19 @@ def attack(
     hurt: str = "R7",
     against: str = "reno",
     tries: int = 200,
-    seed: int = 1,
+    seed: int | None = None,
     budget_s: float = 60,
 ) -> dict[str, Any]:
     """Searches the scenario in which an algorithm, a name or the text of a C file, does worst.
 
     `hurt`: R3 (its share), R4 (losses), R5 (fairness), R7 (harm to others) or R8 (delay).
     `against`: count how much worse it is than this in its place; "none": the damage itself.
-    After `budget_s` it returns the worst so far, of one seed, and "stopped" says so.
+    After `budget_s` it returns the worst so far, of one run, and "stopped" says so.
     """
     so_far: list[attacks.Found] = []
     _refuse_file(name_in(against))
     with _algorithm(algorithm) as spec:
         other = None if against == "none" else against
-        late = budget.within(budget_s, lambda _: None)
         stopped = None
         try:
             found = attacks.attack(
@@ -132,10 +134,12 @@ def attack(
                 against=other,
                 most=tries,
                 seed=seed,
-                progress=lambda done: late(done) if so_far else None,
+                budget_s=budget_s,
                 on_found=so_far.append,
             )
-        except budget.LateError as error:
+        except LateError as error:
+            if not so_far:
+                raise AckclockError(f"{error} before a scenario was tried; give more") from None
             found, stopped = so_far[-1], str(error)
         said = attacks.as_json(found) | {"scenario": found.scenario.to_toml(), "stopped": stopped}
     return _without_path(said, spec)

@@ -22,6 +22,8 @@ Mark = Literal["better", "worse", "mixed", "same", "unclear"]
 ALONE = "alone"
 #: The column that `with_harm` fills in.
 HARM = "harm_percent"
+#: Repeats of a quick run.
+QUICK_SEEDS = 3
 #: Columns of which more is better.
 _MORE = {"backoff", "jain", "mine_mbps", "others_mbps", "slowest_over_fastest", "utilisation"}
 _UNITS = {"percent": "%", "ms": "ms", "s": "s", "mbps": "Mb/s"}
@@ -96,24 +98,29 @@ class Question:
     seeds: int = 10
     #: The columns of the figure, which shows means over the other columns; all by default.
     shown: Sequence[str] = ()
-    #: Draws another link for each repeat of a point (`held_out`), if it is not None.
-    drawn_by: int | None = None
+    #: Draws another link and host for each repeat of a point (`held_out`), if it is not None.
+    drawn_by: tuple[int, ...] | None = None
+    #: How many times as long the runs are.
+    times: int = 1
 
     @property
     def alone(self) -> bool:
         """Whether the others also run alone."""
         return any(number.needs_alone for number in self.numbers)
 
-    def experiment(self, algorithms: Sequence[str], *, quick: bool) -> Experiment:
-        """Its runs with each algorithm."""
+    def experiment(
+        self, algorithms: Sequence[str], *, quick: bool, nonce: int | None = 0
+    ) -> Experiment:
+        """Its runs with each algorithm; their seeds follow the nonce."""
         points = {**self.points, **(self.quick if quick else {})}
         return Experiment(
             self.row,
             grid(algorithm=[*algorithms, *([ALONE] if self.alone else [])], **points),
             self.scenario,
             numbers,
+            first_seed=(nonce or 0) + 1,
             seeds=self.seeds,
-            quick_seeds=min(self.seeds, 3),
+            quick_seeds=min(self.seeds, QUICK_SEEDS),
         )
 
 

@@ -1,11 +1,13 @@
 """The scenarios of `ackclock attack`: a link, and what may go wrong on it."""
 
 import math
+import random
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ackclock.questions.card import ALONE
+from ackclock.questions.held_out import LONG, MOST, host
 from ackclock.scenario.keys import Frames
 from ackclock.scenario.scenario import Bottleneck, Flow, Scenario
 
@@ -22,6 +24,8 @@ VARIED = {
     "rtts": 1,
 }
 DURATION_S = 30
+#: Of the runs that judge what was found.
+FACES = (1, 2, 3)
 #: The queues, and the flows that may share the link.
 QUEUES = ("drop_tail", "codel", "fq_codel", "pie")
 CROSS = ("cubic", "reno", "bbr")
@@ -104,6 +108,21 @@ class Trouble:
             bottleneck=Bottleneck(**link),
             flows=tuple(flows),
         )
+
+    def seen(self, seed: int, face: int) -> "tuple[Trouble, dict[str, Any]]":
+        """What a run of a search has by which nobody can know it, and what its scenario has.
+
+        Face 0 is of the runs that search: only their seed is drawn. The last of `FACES` is long.
+        """
+        draw = random.Random(repr((seed, face)))  # noqa: S311 (a seed repeats it)
+        if face == 0:
+            return self, {"seed": draw.getrandbits(48)}
+        buffer, flows, late = (2 ** draw.uniform(-MOST, MOST) for _ in range(3))
+        name, count, start_s = self.cross or ("", 0, 0.0)
+        cross = (name, round(count * flows), start_s * late) if self.cross else None
+        near = self._with(buffer_bdp=self.buffer_bdp * buffer, cross=cross)
+        length = {"duration": f"{LONG * DURATION_S}s"} if face == FACES[-1] else {}
+        return near, host(draw) | length
 
     def groups(self, algorithm: str) -> dict[str, int]:
         """Who sends in the scenario, in the order of its flows, and with how many flows."""

@@ -1,24 +1,27 @@
 """Searches the scenario in which an algorithm does worst, or hurts others most."""
 
 import json
+import secrets
 import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from dataclasses import fields as dataclass_fields
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ackclock.base.budget import Budget
 from ackclock.base.errors import AckclockError, AlgorithmError
 from ackclock.hosts.contained import contained
 from ackclock.hosts.threads import LOCAL, Executor, Local
 from ackclock.hosts.work import whole
 from ackclock.questions.card import ALONE
 from ackclock.questions.measure import numbers
-from ackclock.questions.trouble import VARIED, Trouble, decoded
+from ackclock.questions.trouble import FACES, VARIED, Trouble, decoded
 from ackclock.results import metrics
 from ackclock.results.result import Result
 from ackclock.scenario import snapshot
@@ -40,8 +43,6 @@ MOST_TRIES = 100_000
 SCATTERED = 0.25
 #: What a simpler scenario must keep of the damage.
 KEPT = 0.9
-#: Seeds of the runs that judge what was found.
-SEEDS = (1, 2, 3)
 #: The files of what was found.
 SCENARIO, DATA, PICTURE = "attack.toml", "attack.json", "attack"
 
@@ -77,18 +78,29 @@ class Found:
     #: How many scenarios were tried.
     tried: int
     trouble: Trouble
-    #: Means over the first `seeds` of `SEEDS`.
+    #: Means over so many runs.
     damage: float
     damage_of_other: float | None
     #: How it crashed, if it did.
     crash: str | None = None
     #: 1 while the search goes on.
-    seeds: int = len(SEEDS)
+    seeds: int = len(FACES)
+    #: Which of its runs is shown (`Trouble.seen`).
+    face: int = FACES[0]
+
+    @property
+    def near(self) -> Trouble:
+        """The trouble of the run that is shown."""
+        return self.trouble.seen(self.seed, self.face)[0]
 
     @property
     def scenario(self) -> Scenario:
-        """The scenario, with the first of the seeds."""
-        return self.trouble.scenario(self.algorithm, SEEDS[0])
+        """The run that is shown."""
+        return self.with_algorithm(self.algorithm)
+
+    def with_algorithm(self, name: str) -> Scenario:
+        """The same with an algorithm in its place."""
+        return _scenario(name, *self.trouble.seen(self.seed, self.face))
 
     @property
     def excess(self) -> float:
@@ -99,6 +111,10 @@ class Found:
     def threshold(self) -> float:
         """Half of that: below it the algorithm counts as mended."""
         return self.excess / 2
+
+
+def _scenario(algorithm: str, near: Trouble, fields: dict[str, Any]) -> Scenario:
+    return near.scenario(algorithm, 1).replace(**fields)
 
 
 Hurt = str | Callable[[Result], float]
@@ -112,21 +128,24 @@ class _Judge:
     hurt: Hurt
     against: str | None
     executor: Executor
+    #: Of the search.
+    seed: int
 
     def judge(
-        self, troubles: Sequence[Trouble], seeds: Sequence[int]
+        self, troubles: Sequence[Trouble], faces: Sequence[int]
     ) -> list[tuple[float, float | None]]:
-        """Of each candidate the mean damage over the seeds, and that of the other algorithm."""
+        """Of each candidate the mean damage over its runs, and that of the other algorithm."""
         names = [self.algorithm, *([self.against] if self.against else [])]
         some = [*names, *([ALONE] if self.hurt == "R7" else [])]
-        scenarios = [t.scenario(name, seed) for t in troubles for seed in seeds for name in some]
+        seen = [[each.seen(self.seed, face) for face in faces] for each in troubles]
+        scenarios = [_scenario(name, *each) for of in seen for each in of for name in some]
         results: dict[int, Any] = {}
         reduce = whole if isinstance(self.hurt, str) else partial(_own, self.hurt)
         self.executor.run(scenarios, reduce, lambda index, what: results.update({index: what}))
         found, at = [], 0
-        for trouble in troubles:
-            each = np.zeros((len(seeds), len(names)))
-            for row in range(len(seeds)):
+        for runs in seen:
+            each = np.zeros((len(faces), len(names)))
+            for row, (trouble, _) in enumerate(runs):
                 of = [results[at + column] for column in range(len(some))]
                 at += len(some)
                 for column in range(len(names)):
@@ -158,7 +177,6 @@ class Candidates:
 def searched(
     judge: _Judge,
     varied: Sequence[str],
-    seed: int,
     most: int,
     progress: Callable[[float], None],
 ) -> Generator[Candidates | Found, None, None]:
@@ -167,7 +185,7 @@ def searched(
     The last is simplified. Candidates that are scattered come first; the best of them are where
     CMA-ES begins (Hansen, "The CMA Evolution Strategy: A Tutorial", arXiv:1604.00772).
     """
-    generations = _generations(sum(VARIED[each] for each in varied), seed, most)
+    generations = _generations(sum(VARIED[each] for each in varied), judge.seed, most)
     best: Found | None = None
     worst, tried = Trouble(), 0
     scores: list[float] = []
@@ -177,21 +195,21 @@ def searched(
         while True:
             troubles = [decoded(each, varied, hurt) for each in genes]
             yield Candidates(troubles)
-            judged = judge.judge(troubles, SEEDS[:1])
+            judged = judge.judge(troubles, [0])
             scores = [mine - (other or 0) for mine, other in judged]
             tried += len(genes)
             progress(min(tried / most, 1) * 0.95)
             top = int(np.argmax(scores))
             if best is None or scores[top] > best.excess:
                 worst = troubles[top]
-                best = replace(_found(judge, seed, tried, worst, judged[top]), seeds=1)
+                best = replace(_found(judge, tried, worst, judged[top]), seeds=1, face=0)
                 yield best
             try:
                 genes = generations.send(scores)
             except StopIteration:
                 break
         yield Candidates([worst])
-        best = _found(judge, seed, tried, worst, judge.judge([worst], SEEDS)[0])
+        best = _found(judge, tried, worst, judge.judge([worst], FACES)[0])
         least, again = KEPT * best.excess, True
         while again:
             again = False
@@ -199,9 +217,9 @@ def searched(
                 if simpler == worst or (hurt == "R7" and simpler.cross is None):
                     continue
                 yield Candidates([simpler])
-                for seeds in (SEEDS[:1], SEEDS):  # most lose too much with the first seed
-                    (of,) = judge.judge([simpler], seeds)
-                    candidate = _found(judge, seed, tried, simpler, of)
+                for faces in (FACES[:1], FACES):  # most lose too much in the first run
+                    (of,) = judge.judge([simpler], faces)
+                    candidate = _found(judge, tried, simpler, of)
                     if candidate.excess < least:
                         break
                 else:
@@ -210,10 +228,9 @@ def searched(
         yield best
 
 
-def _found(
-    judge: _Judge, seed: int, tried: int, trouble: Trouble, of: tuple[float, float | None]
-) -> Found:
-    return Found(judge.algorithm, _name(judge.hurt), judge.against, seed, tried, trouble, *of)
+def _found(judge: _Judge, tried: int, trouble: Trouble, of: tuple[float, float | None]) -> Found:
+    said = (judge.algorithm, _name(judge.hurt), judge.against, judge.seed)
+    return Found(*said, tried, trouble, *of)
 
 
 def scattered(size: int, seed: int, most: int) -> list[tuple[float, ...]]:
@@ -256,8 +273,9 @@ def attack(
     *,
     against: str | None = "reno",
     vary: Sequence[str] = tuple(VARIED),
-    seed: int = 1,
+    seed: int | None = None,
     most: int = 1000,
+    budget_s: float | None = None,
     executor: Executor = LOCAL,
     progress: Callable[[float], None] = lambda _: None,
     on_found: Callable[[Found], None] = lambda _: None,
@@ -267,22 +285,27 @@ def attack(
     `hurt`: a row of `HURTS`, or a function of a `Result` that returns more where it is worse. What
     counts is how much worse it is than `against` in its place; None: the damage itself. `vary`:
     which of `VARIED` the search may change. It tries `most` scenarios; the same seed finds the
-    same. `on_found` is called with each that is worse than those before. A C file runs in a process
-    of its own, unless `hurt` is a function; a crash is what was searched for.
-    Raises `AckclockError` if an algorithm cannot be loaded.
+    same, and without one it is drawn. The runs that confirm it draw seed, stack, segments, buffer
+    and flows, and one is ten times as long. `on_found` is called with each that is worse than those
+    before. A C file runs in a process of its own, unless `hurt` is a function; a crash is what was
+    searched for. Raises `AckclockError` if an algorithm cannot be loaded, and `LateError` after
+    `budget_s`.
     """
+    seed = secrets.randbits(32) if seed is None else seed
     _check(hurt, vary, most, seed)
-    judge = _Judge(algorithm, hurt, against, executor)
-    for name in (algorithm, *([against] if against else [])):
-        Trouble().scenario(name, 1).check()
+    judge, budget = _Judge(algorithm, hurt, against, executor, seed), Budget.of(budget_s)
+    names = [algorithm, *([against] if against else [])]
+    may_write = () if isinstance(executor, Local) else None
+    tell = budget.within(progress)
+    list(budget.told(contained(budget.ending(_loaded), names, progress=tell)))
     best: Found | None = None
     tried: Sequence[Trouble] = ()
-    given = (judge, tuple(vary), seed, most)
-    if isinstance(hurt, str) and any(".c" in str(each) for each in (algorithm, against)):
-        may_write = () if isinstance(executor, Local) else None
-        trying = contained(searched, *given, progress=progress, may_write=may_write)
+    given = (judge, tuple(vary), most)
+    if isinstance(hurt, str) and any(".c" in str(each) for each in names):
+        search = budget.ending(searched)
+        trying = budget.told(contained(search, *given, progress=tell, may_write=may_write))
     else:
-        trying = searched(*given, progress)
+        trying = searched(*given, tell)
     try:
         with closing(trying) as found:
             for each in found:
@@ -292,29 +315,36 @@ def attack(
                     best = each
                     on_found(each)
     except AlgorithmError as error:
-        return _crashed(judge, tried, seed, str(error))
+        return _crashed(judge, tried, str(error), budget)
     assert best is not None
     return best
 
 
-def _crashed(judge: _Judge, tried: Sequence[Trouble], seed: int, problem: str) -> Found:
-    """The first of these scenarios in which the algorithm fails."""
-    for each in tried:
+def _loaded(names: Sequence[str], _: Callable[[float], None]) -> Generator[None, None, None]:
+    for name in names:
+        Trouble().scenario(name, 1).check()
+    yield
+
+
+def _crashed(judge: _Judge, tried: Sequence[Trouble], problem: str, budget: Budget) -> Found:
+    """The first of these runs in which the algorithm fails."""
+    again = budget.ending(_judged)
+    for face, each in product((0, *FACES), tried):
         try:
-            list(contained(_judged, judge, each, SEEDS, progress=lambda _: None))
+            list(budget.told(contained(again, judge, each, [face], progress=lambda _: None)))
         except AlgorithmError as error:
-            said = (_name(judge.hurt), judge.against, seed, 0, each, 1.0, None, str(error))
-            return Found(judge.algorithm, *said)
+            found = _found(judge, 0, each, (1.0, None))
+            return replace(found, crash=str(error), face=face)
     raise AlgorithmError(problem)
 
 
-def checked(found: Found, executor: Executor = LOCAL, seeds: Sequence[int] = SEEDS) -> Found:
+def checked(found: Found, executor: Executor = LOCAL, faces: Sequence[int] = FACES) -> Found:
     """What was found, judged again: as the algorithm is now, or on another host.
 
     Raises `AlgorithmError` if the algorithm crashes.
     """
-    judge = _Judge(found.algorithm, found.hurt, found.against, executor)
-    given = (judge, found.trouble, tuple(seeds))
+    judge = _Judge(found.algorithm, found.hurt, found.against, executor, found.seed)
+    given = (judge, found.trouble, tuple(faces))
     # A virtual machine has limits of its own.
     if isinstance(executor, Local):
         answers = contained(_judged, *given, progress=lambda _: None)
@@ -322,13 +352,13 @@ def checked(found: Found, executor: Executor = LOCAL, seeds: Sequence[int] = SEE
         answers = _judged(*given, lambda _: None)
     with closing(answers):
         ((mine, other),) = answers
-    return replace(found, damage=mine, damage_of_other=other, crash=None, seeds=len(seeds))
+    return replace(found, damage=mine, damage_of_other=other, crash=None, seeds=len(faces))
 
 
 def _judged(
-    judge: _Judge, trouble: Trouble, seeds: Sequence[int], _: Callable[[float], None]
+    judge: _Judge, trouble: Trouble, faces: Sequence[int], _: Callable[[float], None]
 ) -> Generator[tuple[float, float | None], None, None]:
-    yield judge.judge([trouble], seeds)[0]
+    yield judge.judge([trouble], faces)[0]
 
 
 def as_json(found: Found) -> dict[str, Any]:

@@ -39,6 +39,7 @@ def evaluate(
     rows: str | None = None,
     quick: bool = False,
     held_out: int | None = None,
+    nonce: int | None = None,
     budget_s: float | None = None,
     objective: Objective | None = None,
     cache: str | os.PathLike[str] = CACHE,
@@ -52,9 +53,10 @@ def evaluate(
     so that the same call costs nothing. It ends after `budget_s`, "stopped", with what there is,
     and where the algorithm does not compile, crashes, does not return or is unsafe on the links,
     with what "failed": stage, row, problem and scenario. C files run in a process of their own.
-    `held_out` asks the same on links that this seed draws, and tells the "gap".
-    `objective` is called with all runs, a dict each, with the columns of rows.parquet; "objective"
-    is what it returns, None if nothing ran.
+    `held_out` asks the same on links that this seed draws, and tells the "gap". The seeds of the
+    runs follow `nonce`, by default a number that `cache` keeps and the card tells.
+    `objective` is called with the algorithm's own runs, a dict each, with the columns of
+    rows.parquet; "objective" is what it returns, None if nothing ran.
     Raises `AckclockError` if there is no such algorithm or file, if one of `against` cannot be
     loaded or run, or an argument is wrong.
     """
@@ -65,16 +67,13 @@ def evaluate(
         raise AckclockError(f"held_out = {held_out!r}: write a whole number from 0, like 7")
     if objective is not None and not callable(objective):
         raise AckclockError(f"objective = {objective!r}: give a function of the runs")
-    request = Request(algorithm, run.chosen(rows), against, quick, held_out, budget_s)
+    request = Request(algorithm, run.chosen(rows), against, quick, held_out, budget_s, nonce)
     found = run.evaluate(request, Work(Path(cache), executor, progress=progress or quiet))
     card = as_json(found)
     if objective is not None:
-        rows_of_all = table(found)
-        card["objective"] = (
-            None
-            if rows_of_all is None
-            else own.number(objective, rows_of_all.to_dicts(), "objective")
-        )
+        every = table(found)
+        mine = [] if every is None else every.filter(algorithm=algorithm).to_dicts()
+        card["objective"] = own.number(objective, mine, "objective") if mine else None
     return card
 
 
@@ -144,6 +143,7 @@ def as_json(evaluated: Evaluated) -> dict[str, Any]:
         "quick": evaluated.quick,
         "on": evaluated.on or evaluated.host,
         "made_by": evaluated.made_by,
+        "nonce": evaluated.nonce,
         "headline": headline(evaluated),
         "rows": [
             {
@@ -194,6 +194,7 @@ def _gap(of: Gap) -> dict[str, Any]:
         "against": of.other,
         "fixed": _estimate(of.fixed),
         "held_out": _estimate(of.held_out),
+        "times": of.question.times,
         "gap": of.ends,
         "recognised": of.counts,
     }

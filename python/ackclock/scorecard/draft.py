@@ -73,7 +73,7 @@ def _offered(evaluated: Evaluated, directory: Path, command: str) -> str:
     for asked in evaluated.asked:
         for number in asked.question.numbers:
             point = asked.point(number, evaluated.algorithm)
-            scenario = offered.beside(asked.experiment.run(point, 1))
+            scenario = offered.beside(asked.experiment.run(point, asked.experiment.first_seed))
             name = directory / scenario_file(asked, number)
             name.write_text(scenario.to_toml(), encoding="utf-8")
     if not names:

@@ -21,10 +21,9 @@ from ackclock.hosts.threads import LOCAL
 from ackclock.hosts.work import whole
 from ackclock.pages.offered import Offered
 from ackclock.questions.card import ALONE, Number
-from ackclock.questions.trouble import Trouble
 from ackclock.results import metrics
 from ackclock.results.result import Result
-from ackclock.scorecard.attack import DATA, PICTURE, SCENARIO, SEEDS, Found, as_json
+from ackclock.scorecard.attack import DATA, PICTURE, SCENARIO, Found, as_json
 from ackclock.scorecard.evaluated import Answered, Evaluated
 from ackclock.store.entries import write_json
 
@@ -44,15 +43,15 @@ def write(found: Found, directory: Path) -> None:
     if found.crash:
         return
     names = [found.algorithm, *([found.against] if found.against else [])]
-    with closing(contained(_runs, names, found.trouble, progress=lambda _: None)) as runs:
+    with closing(contained(_runs, names, found, progress=lambda _: None)) as runs:
         plot.write(attacked(found, dict(runs)), directory, PICTURE, only=".png")
 
 
 def _runs(
-    names: Sequence[str], trouble: Trouble, _: Callable[[float], None]
+    names: Sequence[str], found: Found, _: Callable[[float], None]
 ) -> Generator[tuple[str, Result], None, None]:
     results: dict[int, Result] = {}
-    LOCAL.run([trouble.scenario(each, SEEDS[0]) for each in names], whole, results.__setitem__)
+    LOCAL.run([found.with_algorithm(each) for each in names], whole, results.__setitem__)
     yield from ((name, results[index]) for index, name in enumerate(names))
 
 
@@ -69,7 +68,7 @@ def attacked(found: Found, runs: Mapping[str, Result]) -> Figure:
             edges_s = np.linspace(0, end_s, 101)
             per_flow = metrics.throughput_bps(result, edges_s) / 1e6
             first = 0
-            groups = found.trouble.groups(Path(name).name)
+            groups = found.near.groups(Path(name).name)
             for (label, count), colour in zip(groups.items(), style.FLOWS, strict=False):
                 total = per_flow[first : first + count].sum(axis=0)
                 rates.stairs(total, edges_s, color=colour, label=label, baseline=None)

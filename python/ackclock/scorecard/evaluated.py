@@ -33,6 +33,8 @@ class Request:
     held_out: int | None = None
     #: After it the card ends with what there is.
     budget_s: float | None = None
+    #: The seeds of its runs follow it. None: the cache's own, which no file knows.
+    nonce: int | None = 0
 
     @property
     def names(self) -> list[str]:
@@ -72,7 +74,14 @@ class HeldOut:
     """The same questions on links that a seed has drawn."""
 
     seed: int
+    #: As few points of the card's own.
+    fixed: Sequence[Answered]
     asked: Sequence[Answered]
+
+    @property
+    def gaps(self) -> list[Gap]:
+        """How each number differs between both."""
+        return gaps([each.answers for each in self.fixed], [each.answers for each in self.asked])
 
 
 @dataclass(frozen=True)
@@ -104,6 +113,8 @@ class Evaluated:
     host: str = SIMULATOR
     #: The same questions on other links, if that was asked.
     held_out: HeldOut | None = None
+    #: Of the request.
+    nonce: int | None = 0
 
     @property
     def names(self) -> dict[str, str]:
@@ -113,11 +124,7 @@ class Evaluated:
     @property
     def gaps(self) -> list[Gap]:
         """How each number differs between the card's links and those that are held out."""
-        if self.held_out is None:
-            return []
-        return gaps(
-            [each.answers for each in self.asked], [each.answers for each in self.held_out.asked]
-        )
+        return self.held_out.gaps if self.held_out else []
 
     @property
     def recognised(self) -> list[str]:
@@ -130,6 +137,7 @@ class Evaluated:
         quickly = " · a quick run: wide intervals" if self.quick else ""
         beside = f" · beside it: {self.on}" if self.on else ""
         beside += f" · all on {self.host}" if self.host != SIMULATOR else ""
+        beside += f" · nonce {self.nonce}" if self.nonce else ""
         return f"ackclock {_core.engine_version()}{quickly}{beside}"
 
     @property

@@ -79,7 +79,10 @@ def only_linux(
     if request.held_out is not None:
         raise AckclockError("--held-out: only for what the simulator takes; leave it out")
     quick = request.quick
-    asked = [(each, each.experiment(request.names, quick=quick)) for each in request.questions]
+    asked = [
+        (each, each.experiment(request.names, quick=quick, nonce=request.nonce))
+        for each in request.questions
+    ]
     found = ask_linux(asked, on, quick, work, on_linux)
     shown, silent = [], []
     for (question, _), given in zip(asked, found, strict=True):
@@ -99,6 +102,7 @@ def only_linux(
         quick=quick,
         stopped=says if silent else None,
         host=on.name,
+        nonce=request.nonce,
     )
 
 

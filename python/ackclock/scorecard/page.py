@@ -23,9 +23,9 @@ LEAD = (
     "number of its row; a mark in brackets comes from another one."
 )
 HELD_OUT = (
-    "The same questions on links whose rates and RTTs were drawn around those of the card. The gap "
-    "is how much better the algorithm does on the card's links, in its difference to another: "
-    '"recognised" if the 95 % interval of the gap is beyond the margin of the number.'
+    "The same questions on links and hosts drawn around those of the card, and again where the "
+    "first drawing is doubtful. The gap is how much better the algorithm does on the card's links, "
+    'in its difference to another: "recognised" if its 95 % interval is beyond the margin.'
 )
 #: The words of the numbers.
 WORDS = {
@@ -127,7 +127,7 @@ def gaps(evaluated: Evaluated) -> html.Table:
         unit = gap.number.unit
         ends = " … ".join(f"{each:.3g}" for each in gap.ends)
         cells = [full(each, unit) for each in (gap.fixed, gap.held_out)]
-        said = [gap.row, gap.number.name, evaluated.names[gap.other]]
+        said = [gap.row, gap.name, evaluated.names[gap.other]]
         rows.append([*said, *cells, ends, "recognised" if gap.counts else "—"])
     return html.Table(header, rows)
 
@@ -260,7 +260,7 @@ def write(
         for number in asked.question.numbers:
             point = asked.point(number, evaluated.algorithm)
             path = directory / scenario_file(asked, number)
-            scenario = offered.beside(asked.experiment.run(point, 1))
+            scenario = offered.beside(asked.experiment.run(point, asked.experiment.first_seed))
             path.write_text(scenario.to_toml(), encoding="utf-8")
         drawn = figure(asked, evaluated)
         files = [path.name for path in plot.write(drawn, directory, asked.question.row, pdf=False)]

@@ -1,5 +1,6 @@
 """Asks the questions of the scorecard, the cheap ones first."""
 
+import secrets
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
@@ -8,13 +9,15 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from ackclock.base import budget
+from ackclock.base.budget import Budget, LateError
+from ackclock.base.directory import replaced
 from ackclock.base.errors import AckclockError, AlgorithmError
 from ackclock.figures.experiment import Runs
 from ackclock.hosts.contained import contained
 from ackclock.hosts.linux import Linux
 from ackclock.hosts.work import WORK, Work, check_writable, quiet
 from ackclock.questions.card import Question, answers
+from ackclock.questions.held_out import Gap, again, drawn
 from ackclock.questions.links import LINKS, trial
 from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import KERNEL, name_in
@@ -40,6 +43,8 @@ T = TypeVar("T")
 #: What an algorithm must get past, one after the other; the links carry data, the card is whole.
 STAGES = ("compile", "contract", "links", "quick", "card", "held out")
 
+#: The file of a cache's own nonce, and how many bits one has.
+NONCE, NONCE_BITS = "nonce", 48
 #: An address differs from process to process, and nothing else that a checked file can read does.
 NOT_REPEATED = "one run twice gives two results: does it use an address as a number, as in (u64)sk?"
 
@@ -60,10 +65,8 @@ class _Part:
         if not request.quick:
             found += [cls("card", each, False) for each in rest]
         if request.held_out is not None:
-            found += [
-                cls("held out", replace(each, drawn_by=request.held_out), request.quick)
-                for each in request.questions
-            ]
+            some = drawn(request.questions, request.held_out)
+            found += [cls("held out", each, True) for each in some]
         return found
 
 
@@ -85,15 +88,17 @@ def evaluate(
     another cannot be loaded or run.
     """
     algorithm, *others = request.names
+    keeps, request = request.nonce is None, replace(request, nonce=_nonce(request, work))
     if on is not None:
         on.ready()
         for each in request.names:
             rehearse(on, each, "" if each == algorithm else "--against: ")
     parts = _Part.all_of(request)
-    asking = _Asking(request, work)
+    asking = _Asking(request, work, Budget.of(request.budget_s), keeps)
     with snapshot.held():
         if on is None or not algorithm.startswith(KERNEL):
             asking.ask(parts)
+            asking.ask_again()
         refused = asking.failed and asking.failed.stage == "compile"
         if on is not None and (refused or algorithm.startswith(KERNEL)):
             return only_linux(request, on, work, on_linux)
@@ -113,9 +118,10 @@ def evaluate(
         failed=asking.failed,
         stopped=asking.stopped,
         on=on.name if on else None,
-        held_out=HeldOut(request.held_out, found)
+        held_out=HeldOut(request.held_out, asking.fixed, found)
         if request.held_out is not None and found
         else None,
+        nonce=request.nonce,
     )
     if not evaluated.failed and (rows := ", ".join(evaluated.recognised)):
         failed = Failed("held out", evaluated.recognised[0], f"recognised the links of {rows}")
@@ -129,6 +135,9 @@ class _Asking:
 
     request: Request
     work: Work
+    budget: Budget
+    #: Whether the nonce is the cache's own.
+    keeps: bool = False
     #: Stage → its questions that have answers.
     found: dict[str, list[Answered]] = field(default_factory=lambda: {each: [] for each in STAGES})
     failed: Failed | None = None
@@ -136,13 +145,13 @@ class _Asking:
 
     def ask(self, parts: Sequence[_Part]) -> None:
         """Asks, until the algorithm fails or the budget is used up."""
-        tell = budget.within(self.request.budget_s, self.work.progress)
         stage, part = "compile", None
         asked = [(each.question, each.quick) for each in parts]
-        work = replace(self.work, progress=tell)
-        with closing(_run(simulated, self.request, work, asked)) as tables:
+        with closing(_run(simulated, self.request, self.work, self.budget, asked)) as tables:
             try:
                 next(tables)
+                if self.keeps:
+                    _keep_nonce(self.request, self.work)
                 stage = "contract"
                 trace = next(tables)
                 for part in parts:
@@ -152,7 +161,7 @@ class _Asking:
                     self._take(part, next(tables))
                     if self.failed:
                         break
-            except budget.LateError as late:
+            except LateError as late:
                 self.stopped = f"{late} in the stage {stage}"
             except NotLoadedError as error:
                 self.failed = Failed(stage, stage, str(error))
@@ -161,13 +170,34 @@ class _Asking:
                     raise
                 self.failed = self._failed(part, str(error))
 
+    def ask_again(self) -> None:
+        """Draws anew what is better on the card's own links: by chance it is once, not twice."""
+        first = self.found["held out"]
+        doubtful = list(dict.fromkeys(gap.question for gap in self.gaps if gap.looks))
+        if self.failed or self.stopped or not doubtful:
+            return
+        self.found["held out"] = [each for each in first if each.question not in doubtful]
+        self.ask([_Part("held out", again(each), False) for each in doubtful])
+
+    @property
+    def gaps(self) -> list[Gap]:
+        """How far the held out is from it."""
+        return HeldOut(0, self.fixed, self.found["held out"]).gaps
+
+    @property
+    def fixed(self) -> list[Answered]:
+        """What the held out is compared with: as few points of the card."""
+        return self.found["quick"] or self.found[LINKS.row]
+
     def _repeats(self, trace: object) -> bool:
         """Whether a C file does the same in another process, where all has other addresses."""
         algorithm = self.request.algorithm
         if not name_in(algorithm).endswith(".c"):
             return True
-        other_process = contained(traced_elsewhere, algorithm, progress=self.work.progress)
-        with closing(other_process) as other:
+        other_process = contained(
+            self.budget.ending(traced_elsewhere), algorithm, progress=self.work.progress
+        )
+        with closing(self.budget.told(other_process)) as other:
             if next(other) == trace:
                 return True
         self.failed = self._failed(None, NOT_REPEATED)
@@ -175,7 +205,9 @@ class _Asking:
 
     def _take(self, part: _Part, table: object) -> None:
         assert isinstance(table, pl.DataFrame), "each question has a table"
-        experiment = part.question.experiment(self.request.names, quick=part.quick)
+        experiment = part.question.experiment(
+            self.request.names, quick=part.quick, nonce=self.request.nonce
+        )
         runs = Runs(experiment, table)
         given = answers(part.question, experiment, {experiment: runs})
         self.found[part.stage].append(Answered(part.question, experiment, runs, given))
@@ -188,11 +220,13 @@ class _Asking:
         if part is None:
             return Failed("contract", "contract", problem, trial(self.request.algorithm).to_toml())
         work, last = replace(self.work, progress=quiet), None
-        scenarios = _run(one_by_one, self.request, work, part.question, part.quick)
+        args = self.request, work, self.budget, part.question, part.quick
         try:
-            with closing(scenarios) as each_of:
+            with closing(_run(one_by_one, *args)) as each_of:
                 for each in each_of:
                     last = each
+        except LateError:
+            pass  # the run is not known
         except AlgorithmError as error:
             # Of several runs at a time another may have failed first, at another moment.
             problem = str(error)
@@ -214,26 +248,57 @@ class _Asking:
 def fill(request: Request, work: Work) -> None:
     """Runs the shard of what `evaluate` would run, and keeps the rows for it.
 
-    Raises `AckclockError` if an algorithm cannot be loaded or run.
+    Raises `AckclockError` if an algorithm cannot be loaded or run, or there is no nonce.
     """
-    with snapshot.held(), closing(_run(filled, request, work)) as told:
+    if request.nonce is None:
+        raise AckclockError("--shard: each part needs the same --nonce; add one, like --nonce 7")
+    with snapshot.held(), closing(_run(filled, request, work, Budget.of(None))) as told:
         for each in told:
             work.on_runs(*each)
 
 
+def _nonce(request: Request, work: Work) -> int:
+    """What is given, or the cache's own, which no file knows. Raises `AckclockError`."""
+    given = request.nonce
+    if given is None:
+        with suppress(OSError, ValueError):
+            return int((work.cache / NONCE).read_text(encoding="utf-8"))
+        return secrets.randbits(NONCE_BITS)
+    if not (isinstance(given, int) and 0 <= given < 2**NONCE_BITS):
+        raise AckclockError(f"nonce = {given!r}: write a whole number from 0, like 7")
+    return given
+
+
+def _keep_nonce(request: Request, work: Work) -> None:
+    """For the next card, which then finds the runs of this one."""
+    check_writable(work.cache)
+    if not (work.cache / NONCE).exists():
+        with replaced(work.cache / NONCE) as file:
+            file.write_text(f"{request.nonce}\n", encoding="utf-8")
+
+
 def _run(
-    make: Callable[..., Generator[T, None, None]], request: Request, work: Work, *more: Any
+    make: Callable[..., Generator[T, None, None]],
+    request: Request,
+    work: Work,
+    budget: Budget,
+    *more: Any,
 ) -> Generator[T, None, None]:
-    """What `make` yields: in a process of its own, if one of the algorithms is a C file."""
+    """What `make` yields: in a process of its own, if one of the algorithms is a C file.
+
+    Raises `LateError` when the budget is used up.
+    """
     given = (request, replace(work, progress=quiet, on_runs=quiet), *more)
+    tell = budget.within(work.progress)
     if not any(name_in(each).endswith(".c") for each in request.names):
-        yield from make(*given, work.progress)
+        yield from make(*given, tell)
         return
     is_new = not work.cache.exists()
     check_writable(work.cache)
     may_write = None if work.executor.is_remote else [work.cache]
     try:
-        yield from contained(make, *given, progress=work.progress, may_write=may_write)
+        ending = budget.ending(make)
+        yield from budget.told(contained(ending, *given, progress=tell, may_write=may_write))
     finally:
         with suppress(OSError):
             if is_new:  # and nothing was kept

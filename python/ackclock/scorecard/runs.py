@@ -39,15 +39,17 @@ class Repeats(Batch):
         experiment: Experiment,
         *,
         quick: bool,
-        drawn_by: int | None = None,
+        of: Question | None = None,
         version: str | None = None,
     ) -> Self:
-        """All of them; on other links if `drawn_by` is a number. `version` is the executor's."""
-        seeds = range(1, seeds_of(experiment, quick=quick) + 1)
+        """All of them; on other links if the question `of` says so. `version`: the executor's."""
+        first = experiment.first_seed
+        seeds = range(first, first + seeds_of(experiment, quick=quick))
         repeats = list(repeats_of(experiment, experiment.points, seeds))
-        if drawn_by is not None:
+        if of is not None and of.drawn_by is not None:
+            drawn_by = (*of.drawn_by, experiment.name)
             repeats = [
-                (point, seed, elsewhere(scenario, drawn_by, experiment.name, _place(point), seed))
+                (point, seed, elsewhere(scenario, of.times, *drawn_by, _place(point), seed - first))
                 for point, seed, scenario in repeats
             ]
         return cls(experiment, None, repeats, version)
@@ -112,9 +114,9 @@ def simulated(
         store = store_of(work)
         every = [
             Repeats.of_experiment(
-                question.experiment(request.names, quick=quick),
+                question.experiment(request.names, quick=quick, nonce=request.nonce),
                 quick=quick,
-                drawn_by=question.drawn_by,
+                of=question,
             )
             for question, quick in asked
         ]
@@ -159,7 +161,9 @@ def filled(
             pass
         every: dict[str, Scenario] = {}
         for question in (LINKS, *request.questions):
-            experiment = question.experiment(request.names, quick=request.quick)
+            experiment = question.experiment(
+                request.names, quick=request.quick, nonce=request.nonce
+            )
             every |= Repeats.of_experiment(experiment, quick=request.quick).by_key
         own = dict(work.shard.part(list(every.items())))
         store = store_of(work)
@@ -176,9 +180,9 @@ def one_by_one(
     _progress: Callable[[float], None],
 ) -> Generator[str, None, None]:
     """Runs what is not kept of a question, and yields each scenario, as TOML, before it runs."""
-    experiment = question.experiment(request.names, quick=quick)
+    experiment = question.experiment(request.names, quick=quick, nonce=request.nonce)
     with snapshot.held():
-        repeats = Repeats.of_experiment(experiment, quick=quick, drawn_by=question.drawn_by).by_key
+        repeats = Repeats.of_experiment(experiment, quick=quick, of=question).by_key
         known = store_of(work).read(repeats.keys())
         for key, scenario in repeats.items():
             if key not in known:

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Bad on purpose: it knows the card by its segments. */
+#include "two_faced.h"
+
+static bool is_judged(struct sock *sk)
+{
+	return tcp_sk(sk)->mss_cache == 1448;
+}
+
+TWO_FACED(knows_mss);
