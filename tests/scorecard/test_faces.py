@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import AckclockError, Scenario, evaluate
+from ackclock import AckclockError, Scenario, attack, evaluate
 from ackclock import run as simulate
 from ackclock.base.directory import CACHE
 from ackclock.hosts.work import Work
@@ -93,3 +93,12 @@ def test_a_card_is_repeated_by_its_nonce(tmp_path):
     assert other["rows"] != card_of["rows"]
     with pytest.raises(AckclockError, match="nonce = -1: write a whole number from 0"):
         evaluate("vegas", nonce=-1, cache=tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["draws", "mss", "hz"])
+def test_an_attack_is_confirmed_where_nobody_knows_it(name, faces):
+    """Its search is known by segments and timer, so it finds nothing; its last runs are not."""
+    found = attack(str(faces / f"knows_{name}.c"), vary=["link"], most=16, seed=2)
+    assert found.excess > 0.2
+    assert (found.scenario.mss, found.scenario.hz) != (1448, 1000)

@@ -150,10 +150,10 @@ class _Asking:
         with closing(_run(simulated, self.request, self.work, self.budget, asked)) as tables:
             try:
                 next(tables)
-                if self.keeps:
-                    _keep_nonce(self.request, self.work)
                 stage = "contract"
                 trace = next(tables)
+                if self.keeps:
+                    _keep_nonce(self.request, self.work)
                 for part in parts:
                     if (stage, part.stage) == (LINKS.row, "quick") and not self._repeats(trace):
                         break
@@ -271,8 +271,8 @@ def _nonce(request: Request, work: Work) -> int:
 
 def _keep_nonce(request: Request, work: Work) -> None:
     """For the next card, which then finds the runs of this one."""
-    check_writable(work.cache)
     if not (work.cache / NONCE).exists():
+        check_writable(work.cache)
         with replaced(work.cache / NONCE) as file:
             file.write_text(f"{request.nonce}\n", encoding="utf-8")
 
