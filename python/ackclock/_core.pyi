@@ -4,7 +4,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["HEADER_BYTES", "Prepared", "Snapshot", "Written", "algorithms", "any_quantity", "capacity_bits", "capacity_bps", "check_on_vlinux", "common_ns", "configure", "confine", "connections", "connects_ns", "convergence_s", "delivered_bits", "engine_version", "examples", "frame_delays_s", "goodputs_bps", "headline", "installed_window", "is_equal", "is_unsafe", "jain_index", "keys", "lifetimes_bps", "loss_changes", "mark", "means", "numbers", "quantity_units", "read_quantity", "read_room", "read_toml", "rtts_ns", "run_many", "scenario_schema", "summary", "switches", "table", "tables", "utilisation", "write_quantity"]
+__all__ = ["HEADER_BYTES", "Prepared", "Snapshot", "Written", "algorithms", "any_quantity", "capacity_bits", "capacity_bps", "check_on_vlinux", "common_ns", "configure", "confine", "confinement", "connections", "connects_ns", "convergence_s", "delivered_bits", "engine_version", "examples", "frame_delays_s", "goodputs_bps", "headline", "installed_window", "is_equal", "is_unsafe", "jain_index", "keys", "lifetimes_bps", "loss_changes", "mark", "means", "numbers", "quantity_units", "read_quantity", "read_room", "read_toml", "rtts_ns", "run_many", "scenario_schema", "summary", "switches", "table", "tables", "utilisation", "write_quantity"]
 
 HEADER_BYTES: Final[int]
 """
@@ -174,14 +174,17 @@ def configure(spec: str) -> dict:
     Raises AckclockError.
     """
 
-def confine(directories: SupportsGetItem[int, str | PathLike[str]]) -> str:
+def confine(directories: SupportsGetItem[int, str | PathLike[str]]) -> None:
     """
     Confines this process, its threads and whatever it starts, for good: it writes only below these
     directories, and to /dev/null, has no network and signals no process but its own (Landlock; signals
     from Linux 6.12 on), and makes no namespace, socket or mount, nor looks into other processes
-    (seccomp), as far as this Linux can. The thread that calls must be the only one. Returns what holds.
+    (seccomp), as far as this Linux can. The thread that calls must be the only one.
+    """
 
-    Raises AckclockError.
+def confinement() -> str:
+    """
+    What holds of the process in which a user's C file runs: "confined: …", or "not confined: …" and why.
     """
 
 def connections(json: str) -> list[tuple[int, list[tuple[int, int | None, int]]]]:
@@ -333,9 +336,10 @@ def run_many(scenarios: SupportsGetItem[int, Prepared], threads: SupportsIndex, 
     Calls `progress(fraction)` about ten times a second and
     `on_result(index, tables)` in the calling thread as each one finishes, in
     no particular order. With `on_rows`, a run does not keep all of its rows: it calls
-    `on_rows(index, tables)` in its own thread whenever it has many, and waits. With `live`, it also
+    `on_rows(index, tables)` whenever it has many, and waits. With `live`, it also
     calls it about ten times a second with the rows so far. An exception in any of them, or Ctrl-C,
-    cancels the rest.
+    cancels the rest. On Linux the code of users' files runs in a process of its own, which can do
+    nothing but compute (`confinement`).
 
     `pcapng`: a file that takes the packets of the first scenario, the interfaces that it shows
     ("sender", "receiver", "both"), and how many bytes of each packet it keeps. With `packets`, the

@@ -98,6 +98,7 @@ class Card(_Form):
     on: str = Field(description="simulator; or kernel or vlinux, beside it")
     made_by: str
     nonce: int = Field(description="the seeds of the runs follow it")
+    confined: str = Field(description="what a C file's process is: confined, or not, and why")
     headline: str
     rows: list[Row]
     failed: Failed | None

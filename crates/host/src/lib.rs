@@ -18,7 +18,7 @@
 //! `tcp_ack` of Linux does.
 //!
 //! The built-in C code is trusted. A user's file is compiled from one snapshot of its text, which its
-//! [fingerprint](Algorithm::fingerprint) covers. It runs in this process. Unless it is
+//! [fingerprint](Algorithm::fingerprint) covers. It runs in the process that loads it ([`apart`]). Unless it is
 //! trusted (`ACKCLOCK_TRUST=1`), each of its loads and stores is checked: it reads its socket, its sample, its
 //! parameters, its stack and its constants, and writes what the contract lets it write. It has no
 //! constructors, no inline assembly, no calls through pointers, and calls only the functions of
@@ -69,7 +69,7 @@ pub use kernel_module::KernelModule;
 pub use kernel_program::KernelProgram;
 pub use memory::{advise_large_pages, give_back_memory};
 #[cfg(feature = "native")]
-pub use native::{messages, scratch::Scratch};
+pub use native::{apart, confine, messages, scratch::Scratch};
 pub use param::{Param, Preset};
 pub use pool::{PooledBox, PooledSlice};
 pub use prefetch::prefetch;

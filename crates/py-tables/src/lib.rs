@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ackclock_sim::record::Values;
 use ackclock_sim::{RunResult, ScenarioError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -30,14 +31,17 @@ pub fn tables(py: Python<'_>, result: RunResult, wall: Duration) -> PyResult<Bou
     dict.set_item("trace_hash", format!("{:016x}", result.trace_hash))?;
     dict.set_item("packets", result.packets)?;
     dict.set_item("wall_time_s", wall.as_secs_f64())?;
-    dict.update(rows(py, result)?.as_mapping())?;
+    dict.update(rows(py, result.into_tables())?.as_mapping())?;
     Ok(dict)
 }
 
 /// The rows of each table.
-pub fn rows(py: Python<'_>, result: RunResult) -> PyResult<Bound<'_, PyDict>> {
+pub fn rows(
+    py: Python<'_>,
+    of: impl IntoIterator<Item = Vec<Values>>,
+) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
-    for (table, values) in RunResult::TABLES.iter().zip(result.into_tables()) {
+    for (table, values) in RunResult::TABLES.iter().zip(of) {
         dict.set_item(table.name, Arrow::table(table, values))?;
     }
     Ok(dict)

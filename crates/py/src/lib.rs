@@ -1,6 +1,8 @@
 //! `ackclock._core`: the simulator for Python. Thin: scenarios in as canonical
 //! JSON, tables out as Arrow.
 
+use std::path::PathBuf;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -20,12 +22,12 @@ macro_rules! doors {
     )*};
 }
 
-mod confine;
 mod doors;
 mod measure;
 mod prepared;
 mod run;
 mod scenario;
+mod told;
 
 pyo3::import_exception!(ackclock.base.errors, AlgorithmError);
 
@@ -45,6 +47,21 @@ fn configure<'py>(py: Python<'py>, spec: &Bound<'py, PyString>) -> PyResult<Boun
     prepared::Snapshot::default().configure(py, spec, false)
 }
 
+/// Confines this process, its threads and whatever it starts, for good: it writes only below these
+/// directories, and to /dev/null, has no network and signals no process but its own (Landlock; signals
+/// from Linux 6.12 on), and makes no namespace, socket or mount, nor looks into other processes
+/// (seccomp), as far as this Linux can. The thread that calls must be the only one.
+#[pyfunction]
+fn confine(directories: Vec<PathBuf>) {
+    ackclock_host::confine::to_directories(&directories);
+}
+
+/// What holds of the process in which a user's C file runs: "confined: …", or "not confined: …" and why.
+#[pyfunction]
+fn confinement() -> String {
+    ackclock_host::apart::confinement()
+}
+
 #[pymodule]
 mod _core {
     /// IP and TCP headers of a packet, with timestamps. The wire size is the payload plus the headers.
@@ -53,8 +70,7 @@ mod _core {
 
     #[pymodule_export]
     use super::{
-        configure,
-        confine::confine,
+        configure, confine, confinement,
         doors::{
             algorithms, any_quantity, capacity_bits, capacity_bps, check_on_vlinux, common_ns,
             connections, connects_ns, convergence_s, delivered_bits, engine_version, examples,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ackclock import AckclockError
+from ackclock import AckclockError, _core
 from ackclock.base.chosen import NAME
 from ackclock.base.directory import Directory
 from ackclock.base.kernel_part import kernel_part
@@ -209,6 +209,7 @@ def doctor_command() -> None:
             mark = styled("yes", "green") if each["ok"] else styled("no", "red")
             table.add_row(mark, each["what"], each["found"], "" if each["ok"] else each["fix"])
         print_table(table)
+        out.print(f"a C file's process is {_core.confinement()}")
         from ackclock.scenario.table import refused  # noqa: PLC0415 (slow to import)
 
         out.print(f"--on kernel refuses {', '.join(refused('kernel'))} (docs/testbed.md)")

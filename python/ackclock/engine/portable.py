@@ -76,6 +76,11 @@ def _call(name: str, *given: Any) -> Any:
     return bytes(value) if name == "delivered_bits" else value
 
 
+def confinement() -> str:
+    """As the native engine's."""
+    return "confined: WebAssembly, which has a memory of its own"
+
+
 def __getattr__(name: str) -> Any:
     if name == "HEADER_BYTES":
         return _call("header_bytes")

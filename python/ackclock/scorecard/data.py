@@ -144,6 +144,7 @@ def as_json(evaluated: Evaluated) -> dict[str, Any]:
         "on": evaluated.on or evaluated.host,
         "made_by": evaluated.made_by,
         "nonce": evaluated.nonce,
+        "confined": _core.confinement(),
         "headline": headline(evaluated),
         "rows": [
             {

@@ -60,6 +60,7 @@ def check(spec: str) -> Checked:
     checked.hosts["simulator"] = f"compiles it: {shown['name']}"
     checked.form = "kernel" if is_kernel_form(Path(shown["source"])) else "ackclock"
     _ask_bpf(spec, checked)
+    checked.hosts["its process"] = _core.confinement()
     return checked
 
 

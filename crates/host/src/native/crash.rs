@@ -6,12 +6,14 @@
 
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void, CString};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::mem::{self, MaybeUninit};
 use std::ptr::{self, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::Once;
 
+use object::elf::PT_GNU_RELRO;
+use object::read::elf::{ElfFile64, ProgramHeader as _};
 use object::{Object, ObjectSegment, ObjectSymbol, SegmentFlags, SymbolKind};
 
 use crate::call;
@@ -37,6 +39,8 @@ struct Region {
     /// Its variables, and the pages that they lie in.
     variables: Vec<Place>,
     writable: (usize, usize),
+    /// Up to there the loader alone writes.
+    constant: usize,
     lines: Lines,
     is_loaded: AtomicBool,
     is_frozen: AtomicBool,
@@ -99,6 +103,10 @@ impl Entry {
                 (start / page * page, end.next_multiple_of(page))
             })
             .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let constant = match &image {
+            object::File::Elf64(image) => constant(image).map(place),
+            _ => None,
+        };
         let region = Box::leak(Box::new(Region {
             start: place(start),
             end: place(end),
@@ -106,6 +114,7 @@ impl Entry {
             functions: named(SymbolKind::Text, false),
             variables: named(SymbolKind::Data, true),
             writable: writable.unwrap_or_default(),
+            constant: constant.unwrap_or_default() / page * page,
             lines: Lines::from_image(&image, base).unwrap_or_default(),
             is_loaded: AtomicBool::new(true),
             is_frozen: AtomicBool::new(false),
@@ -158,6 +167,43 @@ impl Entry {
             .collect()
     }
 
+    /// Whether a copy of this process has the same variables, and not a copy of them: not those that
+    /// only the loader writes, which say where code is.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn share(&self, shared: bool) -> io::Result<()> {
+        let (first, end) = self.0.writable;
+        let start = first.max(self.0.constant);
+        let bytes = end.saturating_sub(start);
+        if bytes == 0 {
+            return Ok(());
+        }
+        let both = libc::PROT_READ | libc::PROT_WRITE;
+        let how = if shared {
+            libc::MAP_SHARED
+        } else {
+            libc::MAP_PRIVATE
+        };
+        // SAFETY: the pages are the library's own, which is loaded; no other thread has it yet.
+        unsafe {
+            let new = libc::mmap(null_mut(), bytes, both, how | libc::MAP_ANONYMOUS, -1, 0);
+            if new == libc::MAP_FAILED {
+                return Err(io::Error::last_os_error());
+            }
+            ptr::copy_nonoverlapping(start as *const u8, new.cast(), bytes);
+            let fixed = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+            if libc::mremap(new, bytes, bytes, fixed, start) == libc::MAP_FAILED {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    #[expect(missing_docs, clippy::unused_self, reason = "as above")]
+    pub(crate) fn share(&self, _: bool) -> io::Result<()> {
+        Ok(())
+    }
+
     /// From now on a write to a variable of the file is a crash.
     pub(crate) fn freeze(&self) {
         self.0.is_frozen.store(true, Ordering::Release);
@@ -185,6 +231,14 @@ impl Region {
         };
         is_frozen.then(name)
     }
+}
+
+/// Where the part of a file ends that is read only once it is loaded.
+fn constant(image: &ElfFile64<'_>) -> Option<u64> {
+    let endian = image.endian();
+    let mut all = image.elf_program_headers().iter();
+    let part = all.find(|each| each.p_type(endian) == PT_GNU_RELRO)?;
+    Some(part.p_vaddr(endian) + part.p_memsz(endian))
 }
 
 /// The name of what lies there.
@@ -343,22 +397,14 @@ fn explain(signal: c_int, address: usize, is_at_stack: bool, pc: usize) -> &'sta
     }
 }
 
-/// Writes one line. On a terminal it takes the place of what a progress bar left in its last line,
-/// and shows the cursor, which the bar has hidden.
+/// Writes one line.
 fn say(parts: &[&[u8]]) {
-    // SAFETY: isatty is a system call.
-    let is_terminal = unsafe { libc::isatty(libc::STDERR_FILENO) } == 1;
-    let begin: &[u8] = if is_terminal {
-        b"\r\x1b[K\x1b[?25h"
-    } else {
-        b""
-    };
     let none = libc::iovec {
         iov_base: null_mut(),
         iov_len: 0,
     };
-    let mut all = [none; 13];
-    for (slot, part) in all.iter_mut().zip(std::iter::once(&begin).chain(parts)) {
+    let mut all = [none; 12];
+    for (slot, part) in all.iter_mut().zip(parts) {
         slot.iov_base = part.as_ptr().cast_mut().cast();
         slot.iov_len = part.len();
     }

@@ -5,13 +5,15 @@
 //! which `Table` mirrors. module_init runs once for each copy. Then the copy is read only: flows, and
 //! threads, share it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ffi::{c_char, c_int, c_long, CString};
+use std::io::{Read as _, Write};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
+use super::apart::Apart;
 use crate::algorithm::{name_of, KernelForm, Origin};
 use crate::checked::Checked;
 use crate::library::Loaded;
@@ -87,6 +89,36 @@ pub(crate) struct Copy {
     /// What it registered, in that order: (address of the ops, the same for the host).
     pub(crate) registered: Vec<(usize, TcpCongestionOps)>,
 }
+
+/// Code of a file that runs while it is loaded.
+struct Step {
+    run: Box<dyn FnOnce() -> c_int + Send>,
+    /// Of which parameter it is the setter, and what it gets; None: it is module_init.
+    sets: Option<(String, i64)>,
+}
+
+impl Step {
+    fn what(sets: Option<&(String, i64)>) -> String {
+        sets.map_or("module_init".into(), |(name, _)| {
+            format!("parameter {name}: its setter")
+        })
+    }
+
+    fn refuses(sets: Option<&(String, i64)>, error: c_int) -> String {
+        let errno = errno(error);
+        match sets {
+            Some((name, number)) => {
+                format!("parameter {name}: its own check refuses {number} ({errno})")
+            }
+            None => format!(
+                "module_init returns {error} ({errno}): it refuses these parameters, or this host"
+            ),
+        }
+    }
+}
+
+/// The answer of a step that does not return.
+const ENDLESS_STEP: c_int = c_int::MIN;
 
 /// A parameter of [`Copy::params`], in the table.
 struct Place {
@@ -219,6 +251,51 @@ impl KernelFile {
         AlgorithmError::cannot_load(&self.origin.path, error)
     }
 
+    /// Runs code of the file, whose variables this process has afterwards: where that is possible in a
+    /// process of its own.
+    fn take(&self, steps: Vec<Step>, library: &Loaded) -> Result<(), AlgorithmError> {
+        let mut named: VecDeque<_> = steps.iter().map(|step| step.sets.clone()).collect();
+        let run = move |to: &mut dyn Write| {
+            for step in steps {
+                let answer = in_time(step.run);
+                let _ = to.write_all(&answer.unwrap_or(ENDLESS_STEP).to_ne_bytes());
+                if answer != Some(0) {
+                    return;
+                }
+            }
+        };
+        let mut told = Vec::new();
+        let mut last_words = String::new();
+        if Apart::IS_POSSIBLE {
+            let ran = (library.share(true))
+                .and_then(|()| Apart::start(&[], |mut to, _| run(&mut to)))
+                .and_then(|(process, mut from)| {
+                    from.read_to_end(&mut told)?;
+                    last_words = process.end();
+                    library.share(false)
+                });
+            ran.map_err(|error| self.cannot(&error))?;
+        } else {
+            run(&mut told);
+        }
+        for answer in told.chunks_exact(4) {
+            let sets = named.pop_front().flatten();
+            let problem = match c_int::from_ne_bytes(answer.try_into().expect("4 bytes")) {
+                0 => continue,
+                ENDLESS_STEP => format!("{} {ENDLESS}", Step::what(sets.as_ref())),
+                error => Step::refuses(sets.as_ref(), error),
+            };
+            return Err(self.declares(&problem));
+        }
+        match named.pop_front() {
+            None => Ok(()),
+            Some(sets) if last_words.is_empty() => {
+                Err(self.declares(&format!("{} was killed", Step::what(sets.as_ref()))))
+            }
+            Some(_) => Err(AlgorithmError(last_words)),
+        }
+    }
+
     /// The copy with these values, or with the defaults.
     pub(crate) fn copy(
         &self,
@@ -282,42 +359,26 @@ impl Copy {
             if Checked::in_library(&library).is_some() && !library.begin_functions(&setters) {
                 return Err(of.declares(NO_HOOK));
             }
-            for ((param, place), &value) in params
-                .iter()
-                .zip(&places)
-                .zip(values.into_iter().flat_map(|values| values.iter()))
-            {
-                if value == param.default {
-                    continue;
-                }
-                let number = param.whole(value);
-                let written = CString::new(number.to_string()).expect("digits");
-                let (set, (desc, index)) = (table.set, (Shared(place.desc), place.index));
-                let Some(error) = in_time(move || set(desc.get(), index, number, written.as_ptr()))
-                else {
-                    std::mem::forget(library); // it still runs
-                    let problem = format!("parameter {}: its setter {ENDLESS}", param.name);
-                    return Err(of.declares(&problem));
-                };
-                if error != 0 {
-                    return Err(of.declares(&format!(
-                        "parameter {}: its own check refuses {number} ({})",
-                        param.name,
-                        errno(error)
-                    )));
-                }
-            }
+            let given = values.into_iter().flat_map(|values| values.iter());
+            let changed = (params.iter().zip(&places).zip(given))
+                .filter(|((param, _), value)| **value != param.default);
+            let mut steps: Vec<_> = changed
+                .map(|((param, place), &value)| {
+                    let number = param.whole(value);
+                    let written = CString::new(number.to_string()).expect("digits");
+                    let (set, (desc, index)) = (table.set, (Shared(place.desc), place.index));
+                    Step {
+                        run: Box::new(move || set(desc.get(), index, number, written.as_ptr())),
+                        sets: Some((param.name.clone(), number)),
+                    }
+                })
+                .collect();
             let start = table.start;
-            let Some(error) = in_time(move || start()) else {
-                std::mem::forget(library); // it still runs
-                return Err(of.declares(&format!("module_init {ENDLESS}")));
-            };
-            if error != 0 {
-                return Err(of.declares(&format!(
-                    "module_init returns {error} ({}): it refuses these parameters, or this host",
-                    errno(error)
-                )));
-            }
+            steps.push(Step {
+                run: Box::new(move || start()),
+                sets: None,
+            });
+            of.take(steps, &library)?;
             let mut registered = Vec::new();
             let mut at = table.registered;
             while !(*at).is_null() {

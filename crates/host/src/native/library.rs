@@ -1,6 +1,7 @@
 //! The loaded code of a user's file.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::Path;
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
@@ -70,6 +71,13 @@ impl Loaded {
     pub(crate) fn variables(&self) -> HashMap<String, Vec<u8>> {
         let entry = self.entry.as_ref();
         entry.map_or_else(HashMap::new, crash::Entry::variables)
+    }
+
+    /// Whether a copy of this process has the same variables, and not a copy of them.
+    pub(crate) fn share(&self, shared: bool) -> io::Result<()> {
+        self.entry
+            .as_ref()
+            .map_or(Ok(()), |entry| entry.share(shared))
     }
 
     /// From now on nothing may write its variables: the handler of crash.rs says who did.

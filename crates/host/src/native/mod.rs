@@ -1,9 +1,11 @@
 //! What asks for a system below it: a compiler, a loader, signals, files, clocks.
 
+pub mod apart;
 pub(crate) mod call;
 pub(crate) mod checked;
 pub(crate) mod compile;
 pub(crate) mod compiler;
+pub mod confine;
 pub(crate) mod crash;
 pub(crate) mod kernel_compile;
 pub(crate) mod kernel_form;
