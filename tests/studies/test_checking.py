@@ -46,6 +46,20 @@ def test_what_new_writes_is_well(check):
         assert lines[1].startswith("BPF: 4 programs, ")
 
 
+def test_what_only_one_host_gets_is_told(check):
+    other = skeleton.text().replace(
+        "#include", "#ifdef __bpf__\n#define HALF 512\n#else\n#define HALF 256\n#endif\n#include", 1
+    )
+    first = other.splitlines().index("#ifdef __bpf__") + 2
+    code, lines = check(other)
+    assert code == 0
+    warnings = [line for line in lines if line.startswith("warning: ")]
+    assert [line.split(" this line")[0] for line in warnings] == [
+        f"warning: mine.c:{first}: only BPF gets",
+        f"warning: mine.c:{first + 2}: only the simulator gets",
+    ]
+
+
 def test_without_a_compiler_nothing_is_said_of_the_file(ackclock, tmp_path):
     (tmp_path / "mine.c").write_text(skeleton.text())
     done = ackclock("check", "mine.c", env={"CC": "/nowhere/cc"})

@@ -106,6 +106,8 @@ def check_command(
         else:
             for problem in checked.problems:
                 out.print(problem)
+            for warning in checked.warnings:
+                out.print(f"warning: {warning}")
             for host, says in checked.hosts.items():
                 out.print(f"{host}: {says}")
     if checked.problems:

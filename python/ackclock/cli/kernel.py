@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -45,6 +45,14 @@ app.add_typer(linux, name="linux", rich_help_panel=PANEL)
 def _tell(text: str) -> None:
     """Says at once what a command waits for."""
     err.print(text)
+
+
+def _warn(spec: str) -> None:
+    """Says what the simulator and Linux do not both get of a C file."""
+    from ackclock.studies.targets import lines_of_one  # noqa: PLC0415 (slow to import)
+
+    for each in lines_of_one(spec):
+        err.print(f"warning: {each}")
 
 
 @contextmanager
@@ -92,7 +100,9 @@ def deploy_command(
         if param:
             has_settings = "=" in algorithm.rsplit("/", 1)[-1]
             spec += ("," if has_settings else ":") + ",".join(param)
-        done = kernel_part().deploy(spec, name, default, _tell)
+        kernel = kernel_part()
+        _warn(spec)
+        done = kernel.deploy(spec, name, default, _tell)
         already = "already " if done["already"] else ""
         outcome = f"{done['name']} is {already}registered: {done['spec']}"
         end = f"to end it: ackclock undeploy {done['name']}"
@@ -185,6 +195,8 @@ def status_command(
             )
         print_table(table)
         for each in registered:
+            with suppress(AckclockError):  # its file is gone, or another now
+                _warn(each["spec"] or "")
             if each["parameters"]:
                 settings = (f"{key}={value:g}" for key, value in each["parameters"].items())
                 out.print(styled(each["name"], "bold"), " ".join(settings))

@@ -11,6 +11,7 @@ from pathlib import Path
 from ackclock import _core
 from ackclock.base import kernel_part
 from ackclock.base.errors import AckclockError
+from ackclock.studies.targets import lines_of_one
 
 #: What an error without a line names.
 _NAMES = (
@@ -31,6 +32,8 @@ class Checked:
     form: str = ""
     #: `my_cc.c:12: what, and the fix`.
     problems: list[str] = field(default_factory=list)
+    #: The same of what the simulator and Linux do not both get; it is no problem of one of them.
+    warnings: list[str] = field(default_factory=list)
     #: Host → what it says.
     hosts: dict[str, str] = field(default_factory=dict)
 
@@ -59,6 +62,7 @@ def check(spec: str) -> Checked:
         raise AckclockError(f"{spec}: is built in; give a C file of your own, such as ./my_cc.c")
     checked.hosts["simulator"] = f"compiles it: {shown['name']}"
     checked.form = "kernel" if is_kernel_form(Path(shown["source"])) else "ackclock"
+    checked.warnings = lines_of_one(spec)
     _ask_bpf(spec, checked)
     checked.hosts["its process"] = _core.confinement()
     return checked

@@ -1,0 +1,91 @@
+"""What of a C file one host alone gets: the simulator, or BPF."""
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from ackclock import _core
+
+#: Of libbpf, which no line of the user's depends on.
+_EMPTY = ("bpf_helpers.h", "bpf_core_read.h", "bpf_tracing.h")
+#: The preprocessor's: line, file.
+_MARKER = re.compile(r'# (\d+) "((?:[^"\\]|\\.)*)"')
+#: Host → what clang is told.
+_TARGETS = {"the simulator": (), "BPF": ("--target=bpf",)}
+
+
+def lines_of_one(spec: str) -> list[str]:
+    """`my_cc.c:12: only BPF gets this line …`, for each block that is left out of one of them.
+
+    Nothing without clang, or of what is built in or in the kernel's form.
+    Raises `AckclockError` if the file cannot be loaded.
+    """
+    snapshot = _core.Snapshot()
+    shown = snapshot.configure(spec)
+    clang = shutil.which("clang")
+    if clang is None or shown["source"].startswith("algorithms/"):
+        return []
+    users, ours, _ = snapshot.module(spec)
+    blocks = {str(path): _in_blocks(text.decode(errors="replace")) for path, text in users}
+    if not any(blocks.values()):
+        return []
+    with tempfile.TemporaryDirectory(prefix="ackclock-") as directory:
+        headers = [(Path(directory, name), text) for name, text in ours]
+        for path, text in [*headers, *((Path(directory, "bpf", each), "") for each in _EMPTY)]:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        own = users[0][0]
+        places = [f"-I{directory}/include", f"-I{directory}", f"-iquote{own.parent}"]
+        command = [clang, "-E", "-dD", "-std=gnu11", "-O2", *places, str(own)]
+        gets = {}
+        for host, target in _TARGETS.items():
+            done = subprocess.run(
+                [*command, *target], capture_output=True, text=True, errors="replace", check=False
+            )
+            if done.returncode:
+                return []
+            gets[host] = set(_lines(done.stdout))
+    simulator, bpf = gets.values()
+    found = []
+    for file, lines in blocks.items():
+        last = 0
+        for line in sorted(lines):
+            if ((file, line) in simulator) != ((file, line) in bpf):
+                if line != last + 1:
+                    host = next(host for host, has in gets.items() if (file, line) in has)
+                    name = Path(file).name if file != str(own) else shown["source"]
+                    found.append(
+                        f"{name}:{line}: only {host} gets this line, so that the simulator and "
+                        "Linux run different algorithms: leave out the condition"
+                    )
+                last = line
+    return found
+
+
+def _lines(text: str) -> Iterable[tuple[str, int]]:
+    """File and number of each line that the preprocessor has left, its directives too."""
+    file, line = "", 0
+    for each in text.splitlines():
+        if marker := _MARKER.match(each):
+            file, line = marker[2], int(marker[1])
+            continue
+        if each.strip():
+            yield file, line
+        line += 1
+
+
+def _in_blocks(text: str) -> set[int]:
+    """The lines between `#if` and `#endif`, without those two."""
+    depth, found = 0, set()
+    for number, line in enumerate(text.splitlines(), 1):
+        directive = re.match(r"\s*#\s*(\w+)", line)
+        if directive and directive[1].startswith("if"):
+            depth += 1
+        elif directive and directive[1] == "endif":
+            depth -= 1
+        elif depth and not (directive and directive[1].startswith("el")):
+            found.add(number)
+    return found
