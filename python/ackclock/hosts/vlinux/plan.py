@@ -20,8 +20,8 @@ from ackclock.hosts.vlinux.network import (
 from ackclock.results import measures
 
 #: What an application keeps unsent, bytes. With less it writes in pieces that show in the packets;
-#: the simulator's applications have all their data at once.
-UNSENT_BYTES = 8 << 20
+#: the simulator's applications have all their data at once, or write when they say.
+UNSENT_BYTES, UNSENT_WRITES_BYTES = 8 << 20, 1 << 30
 #: How often a run without samples tells how far it is, ns.
 PROGRESS_NS = 10**9
 #: IP and UDP headers of a datagram.
@@ -179,7 +179,7 @@ def _flow(
         flow.get("size_bytes"),
         held,
         buffer,
-        UNSENT_BYTES,
+        UNSENT_WRITES_BYTES if flow.get("frames") or flow.get("writes") else UNSENT_BYTES,
         limit_bps and limit_bps // 8,
         1 << 18 if flow.get("reads", canonical["reads"]) == "bulk" else 1,
     ]

@@ -10,11 +10,10 @@
  * policer.
  * In the device q a packet waits, from when it is given to it until it leaves. The datagrams of a flow
  * leave at the device with a u and its number.
- * The number of an open socket, written to /proc/ackclock/reader, has the
- * kernel read and discard what arrives there, at once, as an application would that has nothing
- * else to do. One written to /proc/ackclock/stopper loses what it has not sent, as if
- * its application stopped. With the parameter packets=1, /proc/ackclock/packets gives a `struct packet`
- * for each packet that a sender sends or gets, each once, in their order. The layout is
+ * The number of an open socket, written to /proc/ackclock/reader, has the kernel read and discard what arrives
+ * there, at once, as an application would that has nothing else to do. One written to /proc/ackclock/stopper
+ * loses what it has not sent, as if its application stopped. With the parameter packets=1, /proc/ackclock/packets
+ * gives a `struct packet` for each packet that a sender sends or gets, each once, in their order. The layout is
  * that of ackclock/hosts/vlinux/records.py.
  */
 #include <linux/ctype.h>
@@ -222,6 +221,7 @@ static void on_connection(void *data, const struct sock *sk, const int old, cons
 		record((struct sock *)sk, flow, COMPLETED, TCP_CA_Open);
 	} else if (flow && old == TCP_SYN_SENT && new == TCP_ESTABLISHED) {
 		chances[flow - 1].connection = connection_state(&chances[flow - 1].stream);
+		((struct sock *)sk)->sk_use_task_frag = false; /* each flow has a process, and its pages, of its own */
 		ssthreshs[flow - 1] = TCP_INFINITE_SSTHRESH;
 		record((struct sock *)sk, flow, ESTABLISHED, TCP_CA_Open);
 	}
