@@ -142,6 +142,35 @@ FOUND = {
         buffer = "2bdp"
         queue = {kind = "red", ecn = true, idle_packet = "0s"}
         """,
+    "packets of one segment, PSH in each half window, a second ACK": """
+        duration = "3s"
+        rtt = "6ms"
+        tso = false
+        bottleneck = {rate = "60mbit", buffer = "90packets", loss = 0.003}
+        flow = [{algorithm = "reno", receive_buffer = "57920B"}]""",
+    "what a softirq lets go without TSO": """
+        duration = "5s"
+        rtt = "5ms"
+        tso = false
+        bottleneck = {rate = "20mbit", buffer = "30packets", burst = "9000B"}
+        flow = [{algorithm = "reno"}]""",
+    # The second begins with a page of its own, and not in the middle of the first one's.
+    "a reader of data that lie in pages": """
+        duration = "5s"
+        rtt = "20ms"
+        bottleneck = {rate = "12mbit", buffer = "20packets"}
+        flow = [
+            {algorithm = "cubic"},
+            {algorithm = "reno", start = "0.3s", receive_buffer = "60kB", read_rate = "4mbit"},
+        ]""",
+    "frames that come faster than they leave": """
+        duration = "8s"
+        rtt = "20ms"
+        bottleneck = {rate = "20mbit", buffer = "40packets"}
+        flow = [
+            {algorithm = "reno"},
+            {algorithm = "cubic", frames = {size = "600kB", every = "28ms"}},
+        ]""",
     "a blackout": """
         duration = "20s"
         rtt = "40.01731ms"

@@ -46,7 +46,7 @@ CEILINGS = {
     "py-tables": 345,
     "quic": 997,
     "resolve": 3221,
-    "sim": 15950,
+    "sim": 15965,
     "wasm": 905,
 }
 

@@ -217,7 +217,7 @@ impl Scenario {
     }
 
     /// Whether packets of a flow may arrive at one instant: a link on their way, or on that of its ACKs, lets
-    /// several go at once.
+    /// several go at once, or reading opens a window behind the ACK that TCP sends.
     pub(crate) fn arrives_in_batches(&self, flow: &Flow) -> bool {
         let lets_several_go = |link: &Bottleneck, bytes: u32| {
             let delays_vary = link.delay_jitter.is_some() || !link.delay_at.is_empty();
@@ -228,7 +228,8 @@ impl Scenario {
         let usual = flow.route.is_empty().then_some(&self.bottleneck);
         let mut forth = flow.route.iter().filter_map(link).chain(usual);
         let mut back = flow.back.iter().filter_map(link);
-        forth.any(|link| lets_several_go(link, header_bytes + mss))
+        flow.receive_buffer(mss.into()).is_some()
+            || forth.any(|link| lets_several_go(link, header_bytes + mss))
             || back.any(|link| lets_several_go(link, header_bytes))
     }
 

@@ -115,7 +115,10 @@ impl Sender {
         if quota == 0 {
             return None;
         }
-        let limit = quota.min(self.bursts.limit(&mut self.host, self.rtt.min_us()));
+        let limit = match self.bursts {
+            Bursts::Written => 1,
+            bursts => quota.min(bursts.limit(&mut self.host, self.rtt.min_us())),
+        };
         if self.small_queue.is_some() && self.is_throttled(1, 1)
             || self.waits_for_softirq::<Any>(1, 1)
         {
@@ -199,7 +202,9 @@ impl Sender {
             room = self.limits.room(&self.board);
             if unsent == 0 || room == 0 {
                 if unsent > 0 {
-                    self.fill_head(unsent);
+                    if !matches!(self.bursts, Bursts::Window | Bursts::Written) {
+                        self.fill_head(unsent);
+                    }
                     self.tcp_check_probe_timer();
                 }
                 self.nothing_to_send();
@@ -226,6 +231,14 @@ impl Sender {
                 if self.is_throttled(segments, 0) {
                     self.nothing_to_send();
                     return self.refill::<P, PUSHED>();
+                }
+            }
+            if bursts == Bursts::Written && self.softirq_may_hold::<P>() {
+                segments = 1;
+                if self.waits_for_softirq::<P>(segments, 0) {
+                    self.forget_plan();
+                    self.nothing_to_send();
+                    return None;
                 }
             }
             return Some(self.send::<P>(segments, in_flight));
@@ -399,7 +412,7 @@ impl Sender {
     }
 
     /// `tcp_grow_skb` comes before `tcp_snd_wnd_test`: a packet for which the receive window has no room
-    /// is filled up.
+    /// is filled up, but none of one segment.
     #[inline(never)]
     fn fill_head(&mut self, unsent: u64) {
         let cwnd = self.tp().snd_cwnd;
@@ -601,19 +614,20 @@ impl Sender {
     /// instant, after the ACKs of it.
     #[inline(always)]
     fn waits_for_softirq<P: Plan>(&mut self, segments: u32, factor: u32) -> bool {
-        // Else what waits leaves in the same order.
-        let lost = !P::PREDICTED && self.tp().lost_out > self.tp().retrans_out;
-        let matters = self.in_softirq.acks_follow || lost;
         let has_sent = self.tp().tcp_wstamp_ns == self.host.now_ns();
-        matters && has_sent && self.is_held_by_softirq(segments, factor)
+        self.softirq_may_hold::<P>() && has_sent && self.is_held_by_softirq(segments, factor)
+    }
+
+    /// Else what waits leaves in the same order.
+    #[inline(always)]
+    fn softirq_may_hold<P: Plan>(&self) -> bool {
+        let lost = !P::PREDICTED && self.tp().lost_out > self.tp().retrans_out;
+        self.in_softirq.acks_follow || lost
     }
 
     #[cold]
     fn is_held_by_softirq(&mut self, segments: u32, factor: u32) -> bool {
-        // Without TSO none waits: seen on Linux (`what PIE draws` of `test_vlinux_found.py`), not explained.
-        let has_tso = !matches!(self.bursts, Bursts::Window | Bursts::Written);
         let waits = self.era == Era::Linux6
-            && has_tso
             && self.small_queue.is_none()
             && self.in_softirq.holds(&self.host, segments, factor);
         if waits {
