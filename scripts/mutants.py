@@ -411,8 +411,8 @@ RULES = (
     Mutant(
         "a policer fills to its burst",
         "crates/net/src/rate/policer.rs",
-        "(self.tokens + grown).min(self.most)",
-        "(self.tokens + grown)",
+        "grown_ns.min(self.most_ns)",
+        "grown_ns",
         "net policer",
     ),
     Mutant(

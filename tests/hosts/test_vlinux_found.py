@@ -171,6 +171,15 @@ FOUND = {
             {algorithm = "reno"},
             {algorithm = "cubic", frames = {size = "600kB", every = "28ms"}},
         ]""",
+    "a policer's tokens, whole nanoseconds": """
+        duration = "5s"
+        rtt = "30ms"
+        flow = [{algorithm = "cubic"}, {algorithm = "bbr", start = "0.3s"}]
+        [bottleneck]
+        rate = "120mbit"
+        buffer = "100packets"
+        policer = {rate = "79mbit", burst = "83kB"}
+        """,
     "a blackout": """
         duration = "20s"
         rtt = "40.01731ms"

@@ -40,7 +40,7 @@ CEILINGS = {
     "host": 6030,
     "linux": 5388,
     "measure": 1063,
-    "net": 4058,
+    "net": 4069,
     "py": 1392,
     "py-kernel": 355,
     "py-tables": 345,

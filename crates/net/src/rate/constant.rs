@@ -34,7 +34,7 @@ struct Service {
 impl ConstantRate {
     /// An idle wire, or a full bucket.
     pub fn new(rate_bps: u64, burst_bytes: u64) -> Self {
-        let fills_in_ns = token_ns(burst_bytes, rate_bps);
+        let fills_in_ns = TokenTime::new(rate_bps).ns(burst_bytes);
         Self {
             rate_bps,
             burst_bytes,
@@ -149,16 +149,29 @@ fn at_most(ns: i128) -> i64 {
     ns.clamp(-MOST_NS, MOST_NS) as i64
 }
 
-/// How long so many bytes of tokens take, ns (`psched_ratecfg_precompute`, `psched_l2t_ns`): the time of
-/// a byte has 32 significant bits, the rate is whole bytes per second, and parts are cut off.
-fn token_ns(bytes: u64, rate_bps: u64) -> i64 {
-    const NS_PER_S: u64 = 1_000_000_000;
-    let bytes_per_s = (rate_bps / 8).max(1);
-    let most = NS_PER_S.leading_zeros();
-    let enough = |&shift: &u32| (NS_PER_S << shift) / bytes_per_s >= 1 << 31;
-    let shift = (0..most).find(enough).unwrap_or(most);
-    let byte = (NS_PER_S << shift) / bytes_per_s;
-    at_most(((u128::from(bytes) * u128::from(byte)) >> shift) as i128)
+/// How long bytes of tokens take (`psched_ratecfg_precompute`): the time of a byte has 32 significant bits,
+/// and the rate is whole bytes per second.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TokenTime {
+    byte: u64,
+    shift: u32,
+}
+
+impl TokenTime {
+    pub(super) fn new(rate_bps: u64) -> Self {
+        const NS_PER_S: u64 = 1_000_000_000;
+        let bytes_per_s = (rate_bps / 8).max(1);
+        let most = NS_PER_S.leading_zeros();
+        let enough = |&shift: &u32| (NS_PER_S << shift) / bytes_per_s >= 1 << 31;
+        let shift = (0..most).find(enough).unwrap_or(most);
+        let byte = (NS_PER_S << shift) / bytes_per_s;
+        Self { byte, shift }
+    }
+
+    /// Of so many bytes, ns; parts are cut off (`psched_l2t_ns`).
+    pub(super) fn ns(self, bytes: u64) -> i64 {
+        at_most(((u128::from(bytes) * u128::from(self.byte)) >> self.shift) as i128)
+    }
 }
 
 impl Service {
@@ -166,7 +179,7 @@ impl Service {
     fn of_tokens(bytes: u32, rate_bps: u64) -> Self {
         Self {
             bytes,
-            ns: token_ns(bytes.into(), rate_bps) as u64,
+            ns: TokenTime::new(rate_bps).ns(bytes.into()) as u64,
             rest: 0,
         }
     }
@@ -201,7 +214,8 @@ mod tests {
     /// 12 ns become 11.
     #[test]
     fn a_bucket_counts_as_tbf() {
-        let times = [600_000_000, 10_000_000, 8, 1_000_000_000_000].map(|bps| token_ns(1500, bps));
+        let times =
+            [600_000_000, 10_000_000, 8, 1_000_000_000_000].map(|bps| TokenTime::new(bps).ns(1500));
         assert_eq!(times, [19_999, 1_200_000, 1_500_000_000_000, 11]);
         let mut bucket = ConstantRate::new(600_000_000, 1500);
         let left = [0; 4].map(|at_ns| bucket.serve(at_ns, 1500));
