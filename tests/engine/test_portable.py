@@ -125,6 +125,7 @@ OTHERS = {
         "Written",
         "run_many",
         "confine",
+        "confinement",
         "capacity_bps",
         "common_ns",
     ),
