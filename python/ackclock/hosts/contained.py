@@ -68,7 +68,7 @@ def contained(
     the iterator ends the process. Within such a process it runs in place. `limits`: what the
     environment says of them on the machine that sent the work, if that is another. It has no
     network, and writes below a directory of its own and those of `may_write` alone
-    (crates/py/src/confine.rs); None: it may do what this process may.
+    (crates/host/src/native/confine.rs); None: it may do what this process may.
     """
     if _is_contained or chosen.NAME == "portable":  # WebAssembly is contained by itself
         yield from make(*given, progress)
