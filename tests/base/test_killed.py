@@ -64,7 +64,7 @@ def test_a_kill_while_a_directory_is_filled_in_place(tmp_path, monkeypatch):
     """At every step: what is there is no result, or a whole one, and the next command fills it."""
     monkeypatch.chdir(tmp_path)
     one, other = run(short()), run(short(seed=2))
-    rename, steps, finished = Path.rename, 0, False
+    replace, steps, finished = Path.replace, 0, False
     while not finished:
         one.save(".")
         left = steps
@@ -74,9 +74,9 @@ def test_a_kill_while_a_directory_is_filled_in_place(tmp_path, monkeypatch):
             if left == 0:
                 raise KeyboardInterrupt
             left -= 1
-            return rename(path, target)
+            return replace(path, target)
 
-        monkeypatch.setattr(Path, "rename", killed)
+        monkeypatch.setattr(Path, "replace", killed)
         try:
             other.save(".")
             finished = True
@@ -84,7 +84,7 @@ def test_a_kill_while_a_directory_is_filled_in_place(tmp_path, monkeypatch):
             with contextlib.suppress(AckclockError):
                 loaded = Result.load(".")
                 assert any(same_tables(loaded, each) for each in (one, other))
-        monkeypatch.setattr(Path, "rename", rename)
+        monkeypatch.setattr(Path, "replace", replace)
         steps += 1
     assert steps > 8
     assert same_tables(whole(tmp_path), other)

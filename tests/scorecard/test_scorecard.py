@@ -203,7 +203,7 @@ def test_an_address_as_a_number_is_found(cache, tmp_path):
     (tmp_path / "lucky.c").write_text(
         """#include "tcp_cc.h"
 CC_HOOK(u32, lucky_ssthresh, struct sock *sk)
-{ return tcp_reno_ssthresh(sk) + ((u64)sk >> 28) % 61; }
+{ return tcp_reno_ssthresh(sk) + ((u64)sk >> 12) % 61; }
 CC_ALGORITHM(lucky, "", .ssthresh = lucky_ssthresh, .cong_avoid = tcp_reno_cong_avoid);
 """
     )

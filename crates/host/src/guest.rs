@@ -184,10 +184,7 @@ pub(crate) fn find(path: &Path) -> Result<Algorithm, AlgorithmError> {
     let plain = |path: &'_ Path| path.strip_prefix("./").unwrap_or(path).to_owned();
     let found = added.find(|added| plain(Path::new(added.source_path())) == plain(path));
     found.cloned().ok_or_else(|| {
-        AlgorithmError(format!(
-            "{}: a C file of your own runs only with `ackclock explore`, or with the native engine of Linux: they compile it",
-            path.display()
-        ))
+        AlgorithmError(format!("{}: a C file of your own runs only with `ackclock explore`, or with the native engine of Linux: they compile it", path.display()))
     })
 }
 

@@ -63,8 +63,8 @@ def check(spec: str) -> Checked:
     checked.hosts["simulator"] = f"compiles it: {shown['name']}"
     checked.form = "kernel" if is_kernel_form(Path(shown["source"])) else "ackclock"
     checked.warnings = lines_of_one(spec)
-    _ask_bpf(spec, checked)
     checked.hosts["its process"] = _core.confinement()
+    _ask_bpf(spec, checked)
     return checked
 
 
