@@ -32,7 +32,7 @@ CEILINGS = {
     "ackclock.programs": 216,
     "ackclock.questions": 1428,
     "ackclock.results": 2213,
-    "ackclock.scenario": 986,
+    "ackclock.scenario": 978,
     "ackclock.scorecard": 1775,
     "ackclock.store": 251,
     "ackclock.studies": 1121,
@@ -47,7 +47,7 @@ CEILINGS = {
     "quic": 997,
     "resolve": 3221,
     "sim": 15965,
-    "wasm": 905,
+    "wasm": 897,
 }
 
 
