@@ -42,8 +42,9 @@ def test_what_new_writes_is_well(check):
     code, lines = check(skeleton.text())
     assert code == 0
     assert lines[0] == "simulator: compiles it: my_cc"
+    assert lines[1].startswith("its process: ")
     if is_built():
-        assert lines[1].startswith("BPF: 4 programs, ")
+        assert lines[2].startswith("BPF: 4 programs, ")
 
 
 def test_what_only_one_host_gets_is_told(check):
