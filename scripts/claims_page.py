@@ -79,11 +79,14 @@ def page(rows: Sequence[Row], *, parts: bool = False) -> str:
         some = [row for row in claims if _paper(row) == paper]
         table = Table(LINE, [[_linked(row), *line(row)[1:]] for row in some])
         text += [f"## {paper}", "", _dense(table), ""]
-    text += ["## Cards", ""]
-    for row in claims:
         if parts:
-            text += [*_folded(row, [each for each in rows if _is_part(each, row)]), ""]
-        else:
+            text += ['<details class="claims" markdown="1"><summary>Cards</summary>', ""]
+            for row in some:
+                text += [*_folded(row, [each for each in rows if _is_part(each, row)]), ""]
+            text += ["</details>", ""]
+    if not parts:
+        text += ["## Cards", ""]
+        for row in claims:
             text += [f"### {row['claim']}", "", *_card(row), ""]
     return "\n".join(text)
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from ackclock import Scenario, run
-from ackclock.draw.curves import Curve, Window
+from ackclock.draw.curves import Window, shown
 from ackclock.explore import gallery
 
 #: Columns of a picture; each has a lowest and a highest window.
@@ -16,19 +16,17 @@ def lines(toml: str) -> list[list[object]]:
     """The congestion window of each flow: algorithm, and numbers up to 100, or None."""
     result = run(Scenario.from_text(toml, source=""))
     end_us = result.resolved["duration_ns"] / 1e3
-    shown = []
+    window, found = Window(0, end_us, COLUMNS), []
     for (number,), rows in result.samples.group_by("flow", maintain_order=True):
-        curve = Curve.empty(cwnd_packets="i4")
-        columns = {"cwnd_packets": rows["cwnd_packets"].to_numpy()}
-        curve.append(rows["time_us"].to_numpy(), columns)
-        shown.append((number, curve.shown("cwnd_packets", Window(0, end_us, COLUMNS))))
-    most = max(np.nanmax(values) for _, values in shown)
+        times_us, cwnd = rows["time_us"].to_numpy(), rows["cwnd_packets"].to_numpy()
+        found.append((number, shown(times_us, cwnd, window)))
+    most = max(np.nanmax(values) for _, values in found)
     return [
         [
             result.scenario.flows[number - 1].algorithm,
             [None if np.isnan(each) else round(float(each) / most * 100) for each in values],
         ]
-        for number, values in sorted(shown)
+        for number, values in sorted(found)
     ]
 
 

@@ -89,7 +89,9 @@ iframe.lab {
 .md-typeset details.claim > summary::before { display: none; }
 .md-typeset details.claim > summary > span { float: right; }
 .md-typeset details.claim > div { scroll-margin-top: 7rem; }
-@media print { .md-typeset details.claim::details-content { content-visibility: visible; } }
+@media print {
+  .md-typeset :is(.claim, .claims)::details-content { content-visibility: visible; }
+}
 /* Class on paper: a sheet of two pages, without the answers. */
 @media print { .md-typeset:has([src^="class-"]) {
   font-size: .6rem; line-height: 1.35;

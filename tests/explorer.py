@@ -1,6 +1,7 @@
 """A page that runs, and what a browser would send it."""
 
 import http.client
+import io
 import json
 import re
 import subprocess
@@ -9,6 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+import polars as pl
+
+from ackclock.explore import worker
 from ackclock.explore.security import kept_key
 from common import ACKCLOCK
 
@@ -55,6 +60,19 @@ class Server:
         assert found, self.url
         self.port, self.token = int(found[1]), found[2]
         self.host = f"127.0.0.1:{self.port}"
+
+    def rows(self, run):
+        """What a run drew: tables, names of events in codes."""
+        answer = self.ask("GET", f"/api/runs/{run}/rows?from=0")
+        assert answer.status == 200, answer.body
+        found = {}
+        for message, text in worker.read(io.BytesIO(answer.body)):
+            at, columns = text.index(b"\n") + 1, {}
+            for name, dtype, length in message["columns"]:
+                columns[name] = np.frombuffer(text, dtype, length, at)
+                at += columns[name].nbytes
+            found.setdefault(message["kind"], []).append(pl.DataFrame(columns))
+        return {kind: pl.concat(parts) for kind, parts in found.items()}
 
     def ask(self, method, path, body=None, *, entered=True, **headers):
         """A request as of the page. `headers` (_ for -) replace its own; None leaves one out."""

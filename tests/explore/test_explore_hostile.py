@@ -4,7 +4,7 @@ import os
 import socket
 from contextlib import suppress
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import pytest
 
@@ -26,7 +26,15 @@ def quiet(server):
 
 #: The page itself is no secret: it shows nothing until its script names the token.
 PUBLIC = ["/", "/static/main.js"]
-PATHS = ["/api/about", "/api/events", "/api/kept", "/kept/x", "/kept/x/", "/api/view", "/nothing"]
+PATHS = [
+    "/api/about",
+    "/api/events",
+    "/api/kept",
+    "/kept/x",
+    "/kept/x/",
+    "/api/runs/x/rows",
+    "/nothing",
+]
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -276,14 +284,13 @@ def test_a_body_without_an_honest_length_is_cut(quiet):
     assert b" 200 " not in answer
 
 
-@pytest.mark.parametrize(
-    "query",
-    ["", "runs=x", "runs=x&from=0&to=0&columns=9", "runs=x&from=nan&to=1&columns=9",
-     "runs=x&from=0&to=inf&columns=9", "runs=x&from=0&to=1&columns=99999",
-     "runs=x&from=-1&to=1&columns=9", "runs=x&from=0&to=1&columns=0"],
-)  # fmt: skip
-def test_a_window_that_is_none_is_refused(quiet, query):
-    assert quiet.ask("GET", f"/api/view?{query}").status == 400
+@pytest.mark.parametrize("start", ["", "from=", "from=-1", "from=nan", "from=1e3", "from=²"])
+def test_rows_from_no_byte_are_refused(server, start):
+    run = server.start(SHORT.format(algorithm="cubic"))
+    server.wait(run, "done")
+    assert server.ask("GET", quote(f"/api/runs/{run}/rows?{start}", safe="/?=")).status == 400
+    assert server.ask("GET", f"/api/runs/{run}/rows?from=999999999").body == b""
+    assert server.ask("GET", "/api/runs/x/rows?from=0").status == 404
 
 
 def test_more_runs_than_can_wait_are_refused(tmp_path):

@@ -13,7 +13,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from ackclock.draw import html, plot, style
-from ackclock.draw.curves import Curve, Window
+from ackclock.draw.curves import Window, shown
 
 #: Width of a drawing for a phone, inches, and the height of a panel there.
 NARROW, PANEL = 4.3, 2.4
@@ -147,11 +147,9 @@ def _histories(figure: Figure) -> Iterator[dict[str, Any]]:
         if not long or axes.get_xscale() != "linear" or axes.get_yscale() != "linear":
             continue
         start, end = axes.get_xlim()
-        window = Window(1e6 * start, 1e6 * end, COLUMNS)
+        window = Window(start, end, COLUMNS)
         series = []
         for line, x, y in lines:
-            curve = Curve.empty(y="f8")
-            curve.append(np.round(1e6 * x).astype("i8"), {"y": y})
             colour = to_hex(line.get_color())
             label = line.get_label()
             series.append(
@@ -159,7 +157,7 @@ def _histories(figure: Figure) -> Iterator[dict[str, Any]]:
                     "label": "" if str(label).startswith("_") else str(label),
                     "colour": "" if colour == style.INK else colour,
                     "dashed": line.get_linestyle() != "-",
-                    "values": [_short(value) for value in curve.shown("y", window)],
+                    "values": [_short(value) for value in shown(x, y, window)],
                 }
             )
         yield {

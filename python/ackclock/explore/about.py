@@ -16,6 +16,7 @@ from ackclock.scenario.table import tables as scenario_tables
 def told() -> dict[str, Any]:
     """Algorithms with their parameters, their colours, the gallery, what the kernel lacks here.
 
+    `events` are the names of events, by their codes in the rows of a run.
     `keeps`: whether runs are kept in a folder; `judges`: whether there are scorecards and attacks.
     """
     return {
@@ -29,15 +30,15 @@ def told() -> dict[str, Any]:
         "queues": _queues(),
         "kernel_lacks": lacks(*TESTBED),
         "kernel_refuses": refused("kernel"),
+        "events": tables.schema("events")["kind"].categories.to_list(),
         "keeps": True,
         "judges": True,
     }
 
 
 def without_server() -> dict[str, Any]:
-    """The same for a page that runs in a browser alone; events have their names by code."""
+    """The same for a page that runs in a browser alone."""
     return told() | {
-        "events": tables.schema("events")["kind"].categories.to_list(),
         "most_flows": MOST_FLOWS,
         "kernel_lacks": "a browser has no Linux kernel",
         "keeps": False,

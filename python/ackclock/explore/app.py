@@ -2,12 +2,10 @@
 
 import asyncio
 import json
-import struct
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -25,7 +23,6 @@ from starlette.staticfiles import StaticFiles
 
 from ackclock import AckclockError, Result
 from ackclock.draw import html
-from ackclock.draw.curves import Window
 from ackclock.explore import about, figures, shelf
 from ackclock.explore.judge import WHAT
 from ackclock.explore.runs import Run, Runs, Source
@@ -35,14 +32,8 @@ from ackclock.hosts.threads import LOCAL
 from ackclock.scenario import skeleton
 
 STATIC = Path(__file__).with_name("static")
-#: Columns of a window: of one curve, and of all curves together.
-MOST_COLUMNS = 2000
-MOST_POINTS = 160_000
-LEAST_COLUMNS = 60
 #: Time between two looks for what has changed, seconds.
 LOOK_S = 0.1
-#: Runs in one window.
-MOST_SHOWN = 200
 
 
 class Page:
@@ -65,9 +56,9 @@ class Page:
             Route("/api/judge", self.judge, methods=["POST"]),
             Route("/api/runs/{run}", self.remove, methods=["DELETE"]),
             Route("/api/runs/{run}/cancel", self.cancel, methods=["POST"]),
+            Route("/api/runs/{run}/rows", self.rows),
             Route("/api/runs/{run}/samples.csv", self.csv),
             Route("/api/runs/{run}/scenario.toml", self.toml),
-            Route("/api/view", self.view),
             Route("/api/kept", self.kept),
             Route("/api/kept/open", self.open, methods=["POST"]),
             Route("/kept/{key}/{path:path}", self.file),
@@ -148,25 +139,13 @@ class Page:
             await asyncio.sleep(LOOK_S)
             quiet += LOOK_S
 
-    async def view(self, request: Request) -> Response:
-        """The curves of some runs in a window: a length, JSON of that length, then numbers (f4)."""
-        asked = request.query_params
-        try:
-            start_s, end_s = float(asked["from"]), float(asked["to"])
-            columns = int(asked["columns"])
-            ids = asked["runs"].split(",")[:MOST_SHOWN]
-        except (KeyError, ValueError):
-            raise HTTPException(400, "write from, to, columns and runs") from None
-        if not (0 <= start_s < end_s < 1e7 and 1 <= columns <= MOST_COLUMNS):
-            raise HTTPException(400, "a window begins before it ends")
-        runs = [run for each in ids if (run := self.runs.get(each)) is not None]
-        window = Window(start_s * 1e6, end_s * 1e6, columns)
-
-        def drawn() -> bytes:
-            with self.runs.lock:
-                return _view(runs, window)
-
-        return Response(await run_in_threadpool(drawn), media_type="application/octet-stream")
+    async def rows(self, request: Request) -> Response:
+        """What a run drew, from a byte on: the messages of `worker.write`."""
+        run, start = self._run(request), request.query_params.get("from", "")
+        if not (start.isascii() and start.isdigit()):
+            raise HTTPException(400, "from: write the number of a byte")
+        with self.runs.lock:
+            return Response(bytes(run.drawn[int(start) :]), media_type="application/octet-stream")
 
     async def csv(self, request: Request) -> Response:
         """The samples of a finished run."""
@@ -264,33 +243,6 @@ async def _mistake(_: Request, error: Exception) -> Response:
 
 async def _too_long(_: Request, __: Exception) -> Response:
     return PlainTextResponse("the body is too long", 413)
-
-
-def _view(runs: list[Run], window: Window) -> bytes:
-    """See `Page.view`. With many curves, each has fewer points."""
-    curves = sum(3 * len(run.flows) + len(run.queues) for run in runs)
-    columns = min(window.columns, max(MOST_POINTS // (2 * max(curves, 1)), LEAST_COLUMNS))
-    window = Window(window.start_us, window.end_us, columns)
-    series, values, marks, epochs = [], [], {}, {}
-    for run in runs:
-        for panel, number, shown in run.series(window):
-            series.append([run.id, panel, number])
-            values.append(shown)
-        marks[run.id] = run.marks.within(window.start_us, window.end_us, columns)
-        epochs[run.id] = run.marks.epochs_within(window.start_us, window.end_us)
-    head = json.dumps(
-        {
-            "from": window.start_us / 1e6,
-            "to": window.end_us / 1e6,
-            "columns": columns,
-            "series": series,
-            "marks": marks,
-            "epochs": epochs,
-        }
-    ).encode()
-    head += b" " * (-len(head) % 4)
-    body = np.concatenate(values).astype("<f4").tobytes() if values else b""
-    return struct.pack("<I", len(head)) + head + body
 
 
 def _csv(result: Result) -> str:

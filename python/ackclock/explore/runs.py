@@ -1,4 +1,4 @@
-"""The runs of the page: each in a process of its own, its curves in this one."""
+"""The runs of the page: each in a process of its own, what it told so far in this one."""
 
 import contextlib
 import copy
@@ -17,17 +17,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ackclock import AckclockError, Flow, Scenario, Session
 from ackclock.base.directory import replaced
-from ackclock.draw.curves import Array, Curve, Window
 from ackclock.explore import worker
 from ackclock.explore.judge import subject
-from ackclock.explore.marks import Cubic, Marks
 from ackclock.explore.worker import HOSTS
 from ackclock.hosts.threads import LOCAL
-from ackclock.results import tables
 from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import is_c_file, name_in
 from ackclock.store import entries
@@ -66,7 +61,7 @@ TOLD = ("id", "title", "state", "done", "error", "rows", "about", "end", "judge"
 
 @dataclass(eq=False)
 class Run:
-    """One run, and its curves so far."""
+    """One run, and its rows so far."""
 
     id: str
     source: Source
@@ -82,50 +77,23 @@ class Run:
     #: Grows at each change.
     version: int = 0
     rows: int = 0
-    flows: dict[int, Curve] = field(default_factory=dict)
-    queues: dict[int, Curve] = field(default_factory=dict)
-    marks: Marks = field(default_factory=Marks)
+    #: The messages of its rows, as `worker.write` wrote them.
+    drawn: bytearray = field(default_factory=bytearray)
     process: "subprocess.Popen[bytes] | None" = None
 
     def told(self) -> dict[str, Any]:
-        """What the page is told of it."""
+        """What the page is told of it; `bytes` are those of its rows."""
         return {
             **{name: getattr(self, name) for name in TOLD},
             **self.source._asdict(),
+            "bytes": len(self.drawn),
         }
 
-    def take(self, kind: str, columns: Mapping[str, Array]) -> None:
+    def take(self, kind: str, rows: int, text: bytes) -> None:
         """Takes rows of a table."""
-        if kind == "events":
-            self.marks.append(tables.frame("events", columns))
-            return
-        self.rows += len(columns["time_us"])
-        key, curves = ("flow", self.flows) if kind == "samples" else ("queue", self.queues)
-        numbers = columns[key]
-        for number in np.unique(numbers):
-            mine = {name: values[numbers == number] for name, values in columns.items()}
-            if kind == "samples":
-                new = Curve.empty(cwnd_packets="i4", srtt_us="i4", delivered_packets="i8")
-            else:
-                new = Curve.empty(queue_packets="i4")
-            curves.setdefault(int(number), new).append(mine.pop("time_us"), mine)
-
-    def series(self, window: Window) -> list[tuple[str, int, Array]]:
-        """Panel, number of the flow or queue, and values on the window's grid."""
-        found: list[tuple[str, int, Array]] = []
-        for number, curve in sorted(self.flows.items()):
-            about = self.about["flows"][number - 1]
-            over_us = max(about["rtt_ns"] / 1000, 2 * self.about["sample_interval_us"])
-            rtt = curve.shown("srtt_us", window) / 1000
-            packets_per_s = curve.rate_per_s("delivered_packets", window, over_us)
-            found += [
-                ("cwnd", number, curve.shown("cwnd_packets", window)),
-                ("throughput", number, packets_per_s * (about["mss_bytes"] * 8e-6)),
-                ("rtt", number, np.where(rtt > 0, rtt, np.nan).astype("f4")),
-            ]
-        for number, curve in sorted(self.queues.items()):
-            found.append(("queue", number, curve.shown("queue_packets", window)))
-        return found
+        if kind != "events":
+            self.rows += rows
+        self.drawn += text
 
 
 class Runs:
@@ -135,7 +103,7 @@ class Runs:
         self.folder = folder
         self._runs: dict[str, Run] = {}
         self._waiting: deque[Run] = deque()
-        #: Held while runs change, and while their curves are read.
+        #: Held while runs change, and while their rows are read.
         self.lock = threading.RLock()
         self._version = 0
         #: Processes without a job. Imports take half a second, so they are started early and stay.
@@ -324,11 +292,11 @@ class Runs:
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.write(json.dumps(job).encode() + b"\n")
                 process.stdin.flush()
-            for message, columns in worker.read(process.stdout):
+            for message, text in worker.read(process.stdout):
                 with self.lock:
                     if run.state != "running":
                         break
-                    self._take(run, message, columns, job.get("files", ""))
+                    self._take(run, message, text, job.get("files", ""))
                     if run.state == "running":
                         continue
                     if run.source.files:  # it has run a user's code: it takes no other job
@@ -355,17 +323,12 @@ class Runs:
             self._next()
         self.warm()
 
-    def _take(
-        self, run: Run, message: dict[str, Any], columns: Mapping[str, Array], files: str
-    ) -> None:
-        kind = message.pop("kind")
+    def _take(self, run: Run, message: dict[str, Any], text: bytes, files: str) -> None:
+        kind, columns = message.pop("kind"), message.pop("columns")
         if kind == "progress":
             run.done = message["done"]
         elif kind == "begin":
             run.about = message
-            for number, flow in enumerate(message["flows"], 1):
-                if flow["name"] == "cubic" and message["backend"] == LOCAL.name:
-                    run.marks.cubic[number] = Cubic(flow["values"])
         elif kind == "end":
             run.end = message
             run.done = 1.0
@@ -373,7 +336,7 @@ class Runs:
         elif kind == "error":
             self._finish(run, "failed", _told(message["text"], files))
         else:
-            run.take(kind, columns)
+            run.take(kind, columns[0][2], text)
         self._changed(run)
 
     def _finish(self, run: Run, state: str, error: str = "") -> None:

@@ -55,15 +55,12 @@ def write(to: BinaryIO, kind: str, columns: dict[str, Any] | None = None, **more
         to.flush()
 
 
-def read(stream: IO[bytes]) -> Iterator[tuple[dict[str, Any], dict[str, np.ndarray]]]:
-    """The messages that `write` wrote, and the columns of each."""
+def read(stream: IO[bytes]) -> Iterator[tuple[dict[str, Any], bytes]]:
+    """The messages that `write` wrote (`columns`: names, types, lengths), each as it came, too."""
     while line := stream.readline():
         message = json.loads(line)
-        columns = {}
-        for name, dtype, length in message.pop("columns"):
-            data = stream.read(np.dtype(dtype).itemsize * length)
-            columns[name] = np.frombuffer(data, dtype)
-        yield message, columns
+        sizes = [np.dtype(dtype).itemsize * rows for _, dtype, rows in message["columns"]]
+        yield message, line + stream.read(sum(sizes))
 
 
 class _Told:

@@ -4,7 +4,7 @@ import { page } from "./lab/card.js";
 import { attack, scorecard } from "./lab/judge.js";
 import { Pool } from "./lab/pool.js";
 import { Run, view as viewOf } from "./lab/run.js";
-import { Failure, Mistake, drawable } from "./side.js";
+import { Failure, Mistake } from "./side.js";
 
 // Runs that go on at a time; runs, and rows of all runs, that the page has: the oldest leave it.
 const AT_A_TIME = Math.min(navigator.hardwareConcurrency || 1, 4);
@@ -222,7 +222,7 @@ export async function remove(id) {
 
 export async function view(ids, from, to, columns) {
   const there = ids.map((id) => runs.get(id)).filter(Boolean);
-  return drawable(viewOf(there, from, to, columns));
+  return viewOf(there, from, to, columns);
 }
 
 export async function file(path) {

@@ -1,7 +1,9 @@
 // What the page asks of its server.
 
 import { addressOf } from "./kept.js";
-import { Failure, Mistake, drawable } from "./side.js";
+import { messages } from "./lab/messages.js";
+import { Run, view as viewOf } from "./lab/run.js";
+import { Failure, Mistake } from "./side.js";
 
 // The token behind the # of the printed address, for all tabs of this origin: storage is of one port
 // of a host, as cookies are not. What follows it is a link. True if there was one.
@@ -34,7 +36,15 @@ async function ask(method, path, body) {
 
 const json = async (...asked) => (await ask(...asked)).json();
 
-export const about = () => json("GET", "/api/about");
+const runs = new Map(); // what the server told of each, and its rows so far
+let events; // names of events, by their codes
+
+export async function about() {
+  const told = await json("GET", "/api/about");
+  ({ events } = told);
+  return told;
+}
+
 export const check = (source) => json("POST", "/api/check", source);
 export const start = (source) => json("POST", "/api/runs", source);
 export const judge = (source) => json("POST", "/api/judge", source);
@@ -54,26 +64,44 @@ export async function card(at) {
 export const open = (path, title) => json("POST", "/api/kept/open", { path, title });
 
 // The curves of some runs in a window, in seconds.
-export async function view(runs, from, to, columns) {
-  const query = new URLSearchParams({ runs: runs.join(","), from, to, columns });
-  const data = await (await ask("GET", `/api/view?${query}`)).arrayBuffer();
-  const length = new DataView(data).getUint32(0, true);
-  const head = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, length)));
-  const values = new Float32Array(data, 4 + length);
-  const points = 2 * head.columns;
-  head.curves = head.series.map(([run, panel, number], index) => {
-    return { run, panel, number, values: values.subarray(index * points, (index + 1) * points) };
+export async function view(ids, from, to, columns) {
+  const there = ids.map((id) => runs.get(id)).filter(Boolean);
+  await Promise.all(there.map(upToDate));
+  return viewOf(there, from, to, columns);
+}
+
+// Fetches the rows that a run does not have yet, one request of a run at a time.
+function upToDate(run) {
+  run.coming = (run.coming ?? Promise.resolve()).catch(() => {}).then(async () => {
+    if (run.read >= run.bytes) return;
+    const buffer = await (await ask("GET", `/api/runs/${run.id}/rows?from=${run.read}`)).arrayBuffer();
+    run.read += buffer.byteLength;
+    for (const { kind, columns } of messages(buffer)) run.take(kind, columns);
   });
-  return drawable(head);
+  return run.coming;
+}
+
+function take({ changed, ids }) {
+  for (const { about, rows: _, ...told } of changed) {
+    const { id } = told;
+    if (!runs.has(id)) runs.set(id, Object.assign(new Run(id, {}, "", events), { read: 0 }));
+    const run = Object.assign(runs.get(id), told);
+    if (about.flows && !run.about.flows) run.begin(about);
+  }
+  for (const id of runs.keys()) if (!ids.includes(id)) runs.delete(id);
 }
 
 // Calls `changed` with what changes in the runs, until the page is left: as an EventSource, which
 // can name no token.
 export async function listen(changed, say) {
+  const heard = (news) => {
+    take(news);
+    changed(news);
+  };
   for (;;) {
     const answer = await fetch("/api/events", { headers: rights() }).catch(() => null);
     if (answer && !answer.ok) return say("The page's server has ended. Start `ackclock explore` again.");
-    if (answer) await eachLine(answer.body, (line) => line.startsWith("data: ") && changed(JSON.parse(line.slice(6))));
+    if (answer) await eachLine(answer.body, (line) => line.startsWith("data: ") && heard(JSON.parse(line.slice(6))));
     say("Connection lost; trying again.");
     await new Promise((resolve) => setTimeout(resolve, 2000));
   }

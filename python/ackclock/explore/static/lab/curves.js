@@ -1,5 +1,7 @@
-// The curves of a run, as they grow, and what of them a window of time shows: draw/curves.py, for a
-// page without a server. The arithmetic is the same to the last bit: a test compares the two.
+// The curves of a run, as they grow, and what of them a window of time shows. Every curve of every run comes on the
+// same grid of times: two points for each column of the window, the lowest and the highest value in it in the order of
+// their times. So a peak of one sample is never lost, all curves share one time axis, and 10⁷ samples cost no more to
+// draw than 10³.
 
 // Samples in a block whose lowest and highest value are kept, for windows with many samples.
 const BLOCK = 16;

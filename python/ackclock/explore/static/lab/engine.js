@@ -2,21 +2,7 @@
 // one thing: its memory never shrinks, and an instance that trapped is of no use.
 
 import { Breach, Guest } from "./guest.js";
-
-const ARRAYS = { "<u4": Uint32Array, "|u1": Uint8Array };
-
-// 64-bit columns become doubles, which hold whole numbers up to 2^53 exactly: no time or count of a
-// run is larger.
-function doubles(words) {
-  const values = new Float64Array(words.length / 2);
-  for (let i = 0; i < values.length; i++) values[i] = words[2 * i] + words[2 * i + 1] * 4294967296;
-  return values;
-}
-
-function column(memory, type, at, length) {
-  if (type === "<u8") return doubles(new Uint32Array(memory, at, 2 * length));
-  return new ARRAYS[type](memory, at, length).slice();
-}
+import { column } from "./messages.js";
 
 // `module`: the compiled engine.wasm. `take(message)` gets each message, an object with its `kind`
 // and `columns` {name: typed array}; true asks for the rows so far. `guests` are the user's C files, as
@@ -30,7 +16,7 @@ class Instance {
       const message = JSON.parse(new TextDecoder().decode(new Uint8Array(memory.buffer, at, length)));
       if (message.kind === "error") this.failed = message;
       const columns = message.columns || [];
-      message.columns = Object.fromEntries(columns.map(([name, ...of]) => [name, column(memory.buffer, ...of)]));
+      message.columns = Object.fromEntries(columns.map(([name, ...of]) => [name, column(memory.buffer, ...of).values]));
       return take(message) ? 1 : 0;
     };
     const hook = (number, ...rest) => added[number].hook(...rest);

@@ -1,5 +1,4 @@
-// What is marked on the curves: a sender's events, and the plateaus of CUBIC's curves, as explore/marks.py
-// finds them for a page with a server.
+// What is marked on the curves: a sender's events, and the plateaus of CUBIC's curves.
 
 import { search } from "./curves.js";
 

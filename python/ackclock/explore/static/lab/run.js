@@ -1,9 +1,9 @@
-// One run of a page without a server: its curves so far, and the curves of runs in a window.
+// One run of the page: its curves so far, and the curves of runs in a window.
 
 import { Curve, Window } from "./curves.js";
 import { Marks } from "./marks.js";
 
-// Columns of a window: of one curve, and of all curves together, as the server has it.
+// Points of all curves of a window together, and the fewest columns of one.
 const MOST_POINTS = 160_000;
 const LEAST_COLUMNS = 60;
 
@@ -27,6 +27,7 @@ export class Run {
 
   begin(about) {
     this.about = about;
+    if (about.backend !== "sim") return; // what the kernel's CUBIC was told is not known
     about.flows.forEach((flow, index) => flow.name === "cubic" && this.marks.follow(index + 1, flow.values));
   }
 
@@ -77,14 +78,19 @@ export class Run {
   }
 }
 
-// The curves of some runs in a window, in seconds. With many curves, each has fewer points.
+// The curves of some runs in a window, in seconds, for uPlot: null where a curve has no value. With many curves, each
+// has fewer points.
 export function view(runs, from, to, most) {
   const curves = runs.reduce((sum, { flows, queues }) => sum + 3 * flows.size + queues.size, 0);
   const columns = Math.min(most, Math.max(Math.floor(MOST_POINTS / (2 * Math.max(curves, 1))), LEAST_COLUMNS));
   const window = new Window(from * 1e6, to * 1e6, columns);
-  const found = { from: window.startUs / 1e6, to: window.endUs / 1e6, columns, curves: [], marks: {}, epochs: {} };
+  const times = Array.from(window.timesUs, (time) => time / 1e6);
+  const found = { from: window.startUs / 1e6, to: window.endUs / 1e6, columns, times, curves: [], marks: {}, epochs: {} };
   for (const run of runs) {
-    for (const [panel, number, values] of run.series(window)) found.curves.push({ run: run.id, panel, number, values });
+    for (const [panel, number, shown] of run.series(window)) {
+      const values = Array.from(shown, (value) => (value === value ? value : null));
+      found.curves.push({ run: run.id, panel, number, values });
+    }
     found.marks[run.id] = run.marks.within(window.startUs, window.endUs, columns);
     found.epochs[run.id] = run.marks.epochsWithin(window.startUs, window.endUs);
   }
