@@ -156,12 +156,13 @@ impl Receiver {
 
     /// `__tcp_ack_snd_check` while a gap is open: whether an ACK leaves now. If not it is
     /// compressed.
+    #[inline(always)]
     fn answers_gap(&mut self) -> bool {
-        let full = self.compressed >= MAX_COMPRESSED;
-        let Some(compression) = self.sack_compression else {
+        let Some(compression) = self.sack_compression.filter(|_| self.has_sack) else {
             return true;
         };
-        if self.has_enough() || self.acknowledges_each() || full || !self.has_sack {
+        let full = self.compressed >= MAX_COMPRESSED;
+        if self.has_enough() || self.acknowledges_each() || full {
             return true;
         }
         if self.duplicate_acks_of != self.rcv_nxt {
@@ -180,9 +181,8 @@ impl Receiver {
                 (None, None) => self.compression_ns.into(),
             };
             self.compressed_at_ns = self.clock.now_ns() + delay_ns + compression.slack_ns();
-            let at_ns = self.compressed_at_ns;
-            self.await_reader(at_ns);
-            self.await_batch(at_ns);
+            self.await_reader(self.compressed_at_ns);
+            self.await_batch(self.compressed_at_ns);
         }
         false
     }
