@@ -8,7 +8,6 @@ import itertools
 import json
 import subprocess
 import sys
-import tempfile
 import textwrap
 from collections.abc import Callable
 from importlib import import_module
@@ -22,11 +21,15 @@ BIN = Path(sys.executable).parent
 
 
 def stubs() -> str:
-    """The types of `ackclock._core`, which pyo3 stores in the library that it builds."""
-    with tempfile.TemporaryDirectory() as directory:
-        command = f"{BIN}/maturin generate-stubs --quiet --locked --profile release --out"
-        subprocess.run([*command.split(), directory], cwd=ROOT, check=True, capture_output=True)
-        return Path(directory, "ackclock", "_core.pyi").read_text(encoding="utf-8")
+    """The types of `ackclock._core`, which pyo3 stores in the library that it builds.
+
+    What reads them is built with the tests of Rust: of the whole workspace, so that cargo makes
+    nothing twice.
+    """
+    command = "cargo build --quiet --locked --profile test --workspace --example stubs"
+    subprocess.run(command.split(), cwd=ROOT, check=True)
+    reader = [str(ROOT / "target" / "debug" / "examples" / "stubs"), _core.__file__]
+    return subprocess.run(reader, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
 def schema() -> str:

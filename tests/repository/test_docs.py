@@ -239,14 +239,7 @@ def test_every_name_of_the_python(page):
         functools.reduce(getattr, more, getattr(ackclock, first))
 
 
-# The stub of the extension module needs a build of its own.
-@pytest.mark.parametrize(
-    "file",
-    [
-        pytest.param(file, marks=pytest.mark.slow if file.endswith(".pyi") else ())
-        for file in generate.FILES
-    ],
-)
+@pytest.mark.parametrize("file", generate.FILES)
 def test_generated_files(file):
     text = (ROOT / file).read_text(encoding="utf-8")
     assert text == generate.FILES[file](), "run `make generate`"
