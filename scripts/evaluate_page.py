@@ -48,7 +48,8 @@ programs. `--json --no-page` prints `card.json` and draws nothing.
 * A number with ">" is of runs that the end cut off.
 * **failed**: the algorithm does not compile, crashes, does not return, or is unsafe on four easy
   links. The card ends with exit status 1, and `failed.toml` is the run in which it happens.
-  Before the links it runs 12 s with marks, losses, reordering, a timeout and pauses ("contract").
+  First come 12 s with marks, losses, reordering, a timeout and pauses, and calls as of
+  `check --fuzz` ("contract").
 
 ## For programs
 

@@ -245,13 +245,23 @@ void __stack_chk_fail(void)
 	breach(CALL(), CC_PC, "", "writes beyond an array on its stack");
 }
 
-/* Of -fsanitize=integer-divide-by-zero: also what the compiler knows to be 0, and makes anything of. */
-CC_HIDDEN void __ubsan_handle_divrem_overflow_minimal(void);
-void __ubsan_handle_divrem_overflow_minimal(void)
-{
-	breach(CALL(), CC_PC, "",
-	       "divides by zero, which the kernel's BPF makes 0; test the divisor first");
-}
+/* Of -fsanitize: also what the compiler knows to be so, and makes anything of. */
+#define UNDEFINED(of, what)                             \
+	CC_HIDDEN void __ubsan_handle_##of##_minimal(void); \
+	void __ubsan_handle_##of##_minimal(void)            \
+	{                                                   \
+		breach(CALL(), CC_PC, "", what);                  \
+	}
+#define OVERFLOWS(verb) verb " more than a signed number holds, which only -fwrapv defines; use u32 or s64"
+UNDEFINED(divrem_overflow,
+	  "divides by zero, which the kernel's BPF makes 0; test the divisor first")
+UNDEFINED(add_overflow, OVERFLOWS("adds"))
+UNDEFINED(sub_overflow, OVERFLOWS("subtracts"))
+UNDEFINED(mul_overflow, OVERFLOWS("multiplies to"))
+UNDEFINED(negate_overflow, OVERFLOWS("negates"))
+UNDEFINED(shift_out_of_bounds,
+	  "shifts by more bits than the number has, which each processor does its own way")
+UNDEFINED(out_of_bounds, "takes an index beyond its array")
 
 /* What a compiler calls by itself for copies. */
 CC_HIDDEN void *memcpy(void *to, const void *from, size_t size);

@@ -4,7 +4,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["HEADER_BYTES", "Prepared", "Snapshot", "Written", "algorithms", "any_quantity", "capacity_bits", "capacity_bps", "check_on_vlinux", "common_ns", "configure", "confine", "confinement", "connections", "connects_ns", "convergence_s", "delivered_bits", "engine_version", "examples", "frame_delays_s", "goodputs_bps", "headline", "installed_window", "is_equal", "is_unsafe", "jain_index", "keys", "lifetimes_bps", "loss_changes", "mark", "means", "numbers", "quantity_units", "read_quantity", "read_room", "read_toml", "rtts_ns", "run_many", "scenario_schema", "summary", "switches", "table", "tables", "utilisation", "write_quantity"]
+__all__ = ["HEADER_BYTES", "Prepared", "Snapshot", "Written", "algorithms", "any_quantity", "capacity_bits", "capacity_bps", "check_on_vlinux", "common_ns", "configure", "confine", "confinement", "connections", "connects_ns", "convergence_s", "delivered_bits", "engine_version", "examples", "frame_delays_s", "fuzz", "goodputs_bps", "headline", "installed_window", "is_equal", "is_unsafe", "jain_index", "keys", "lifetimes_bps", "loss_changes", "mark", "means", "numbers", "quantity_units", "read_quantity", "read_room", "read_toml", "rtts_ns", "run_many", "scenario_schema", "summary", "switches", "table", "tables", "utilisation", "write_quantity"]
 
 HEADER_BYTES: Final[int]
 """
@@ -226,6 +226,14 @@ def examples() -> list[tuple[str, str]]:
 def frame_delays_s(result: Any, flow: SupportsIndex, established_us: SupportsFloat | SupportsIndex | None, start_s: SupportsFloat | SupportsIndex, stop_s: SupportsFloat | SupportsIndex) -> list[float]:
     """
     Delays of the frames that a flow writes within some time, s.
+    """
+
+def fuzz(spec: str, connections: SupportsIndex, undefined: bool) -> str | None:
+    """
+    Lets so many drawn connections call the hooks of a C file as a kernel may, for 3 s at most. What is wrong
+    with it, in one line; None: nothing. With `undefined` what C leaves so is found, too: another compile.
+
+    Raises AckclockError.
     """
 
 def goodputs_bps(result: Any) -> list[float]:

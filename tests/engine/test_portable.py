@@ -126,6 +126,7 @@ OTHERS = {
         "run_many",
         "confine",
         "confinement",
+        "fuzz",
         "capacity_bps",
         "common_ns",
     ),

@@ -46,6 +46,10 @@ def test_tools_take_a_text_and_tell_no_path():
     assert re.match(
         r"\./start\.c:21, function start_cong_avoid: divides by zero", failed["problem"]
     )
+    # Four easy links never have such a window.
+    late = server.evaluate((ROOT / "tests/scorecard/late_crash.c").read_text(), rows="links")
+    assert (late["failed"]["stage"], late["failed"]["scenario"]) == ("contract", None)
+    assert "function late_cong_avoid: divides by zero" in late["failed"]["problem"]
     with pytest.raises(AckclockError, match=r"^the budget of 0 s ended; give more, or a shorter"):
         server.run(SCENARIO.replace("5s", "10000s").format("reno"), budget_s=0)
     place = (

@@ -1,6 +1,7 @@
 """`ackclock check`: each problem is a line with its place and the fix."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,19 @@ def test_what_only_one_host_gets_is_told(check):
         f"warning: mine.c:{first}: only BPF gets",
         f"warning: mine.c:{first + 2}: only the simulator gets",
     ]
+
+
+def test_hooks_are_called_as_linux_may(ackclock, tmp_path):
+    """New files are clean; a shift by the window is a problem, with the call."""
+    (tmp_path / "mine.c").write_text(skeleton.text())
+    done = ackclock("check", "mine.c", "--fuzz", "--json")
+    assert json.loads(done.stdout)["hosts"]["fuzz"].startswith("finds nothing")
+    (tmp_path / "mine.c").write_text(
+        FILE.format(above="", body="return 2 + (1U << tcp_sk(sk)->snd_cwnd);")
+    )
+    done = ackclock("check", "mine.c", "--fuzz")
+    assert done.returncode == 1
+    assert re.search(r"^mine.c:\d+, function \w+: shifts by more bits .*; called as ", done.stdout)
 
 
 def test_without_a_compiler_nothing_is_said_of_the_file(ackclock, tmp_path):

@@ -69,7 +69,7 @@ pub use kernel_module::KernelModule;
 pub use kernel_program::KernelProgram;
 pub use memory::{advise_large_pages, give_back_memory};
 #[cfg(feature = "native")]
-pub use native::{apart, confine, messages, scratch::Scratch};
+pub use native::{apart, confine, fuzz::fuzz, messages, scratch::Scratch};
 pub use param::{Param, Preset};
 pub use pool::{PooledBox, PooledSlice};
 pub use prefetch::prefetch;

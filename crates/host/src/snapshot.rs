@@ -86,7 +86,7 @@ impl Snapshot {
     /// As [`Algorithm::compile`].
     pub fn take(&self, path: &Path, at: &Path) -> Result<Algorithm, AlgorithmError> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let algorithm = compile::compile(path, at)?;
+        let algorithm = compile::compile(path, at, false)?;
         known.files.insert(path.into(), algorithm.clone());
         Ok(algorithm)
     }

@@ -10,6 +10,7 @@ mod cubic_fc;
 mod delay_based;
 mod eras;
 mod family;
+mod fuzz;
 mod high_speed;
 mod kernel_form;
 mod laws;

@@ -62,6 +62,16 @@ fn confinement() -> String {
     ackclock_host::apart::confinement()
 }
 
+/// Lets so many drawn connections call the hooks of a C file as a kernel may, for 3 s at most. What is wrong
+/// with it, in one line; None: nothing. With `undefined` what C leaves so is found, too: another compile.
+///
+/// Raises AckclockError.
+#[pyfunction]
+fn fuzz(py: Python<'_>, spec: &str, connections: u64, undefined: bool) -> PyResult<Option<String>> {
+    let found = py.detach(|| ackclock_host::fuzz(spec, connections, undefined));
+    found.map_err(|error| refuse(error.to_string()))
+}
+
 #[pymodule]
 mod _core {
     /// IP and TCP headers of a packet, with timestamps. The wire size is the payload plus the headers.
@@ -79,6 +89,7 @@ mod _core {
             read_quantity, read_room, read_toml, rtts_ns, scenario_schema, summary, switches,
             table, tables, utilisation, write_quantity,
         },
+        fuzz,
         prepared::{Prepared, Snapshot},
         run::run_many,
         scenario::Written,

@@ -74,6 +74,10 @@ def check_command(
         ),
     ],
     on: On = SIM,
+    fuzz: Annotated[
+        bool,
+        typer.Option("--fuzz", help="Call the hooks of a C file as a kernel may, for 3 s at most."),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON; docs/kernel-module.md describes the keys.")
     ] = False,
@@ -83,11 +87,14 @@ def check_command(
     Examples:
         ackclock check my_cc.c
         sudo ackclock check my_cc.c
+        ackclock check my_cc.c --fuzz
         ackclock check my_cc.c --json
         ackclock check scenario.toml --on vlinux
 
     Each problem is a line, FILE:LINE, what it is and the fix; the exit code is then 1. Without root
     the kernel's verifier is not asked: what the code for BPF tells is told. Nothing is registered.
+    --fuzz draws sockets, clocks, samples and orders of hooks that Linux can give, and finds what C
+    leaves undefined, a window of 0, a threshold below 2 and an endless loop.
     Of a scenario it does what `run` does first, on one host: the simulator, or that of --on.
     """
     from ackclock.cli.run import check, read_one  # noqa: PLC0415 (a command of its own)
@@ -100,7 +107,7 @@ def check_command(
             return
         if on != SIM:
             raise AckclockError(f"--on {on}: a C file is checked for all; leave it out")
-        checked = checking.check(algorithm)
+        checked = checking.check(algorithm, fuzz=fuzz)
         if as_json:
             print_json(asdict(checked), indent=2)
         else:

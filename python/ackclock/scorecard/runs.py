@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Self
 
 import polars as pl
 
+from ackclock import _core
+from ackclock.base import chosen
 from ackclock.base.errors import AckclockError
 from ackclock.figures.batches import Batch
 from ackclock.figures.experiment import Experiment, Point, Runs, repeats_of
@@ -26,8 +28,12 @@ if TYPE_CHECKING:
     from ackclock.scenario.scenario import Scenario
 
 
+#: Drawn connections of the contract: 20 ms.
+CONNECTIONS = 40
+
+
 class NotLoadedError(AckclockError):
-    """The C file that is judged does not compile, or declares no algorithm."""
+    """The C file that is judged does not compile, declares no algorithm, or breaks the contract."""
 
 
 class Repeats(Batch):
@@ -110,7 +116,10 @@ def simulated(
                 trial(each).check()
             except AckclockError as error:
                 raise AckclockError(f"--against: {_without_flow(error, each)}") from None
-        yield traced(algorithm)
+        trace = traced(algorithm)
+        if found := _fuzzed(algorithm, undefined=list(request.questions) != [LINKS]):
+            raise NotLoadedError(found)
+        yield trace
         store = store_of(work)
         every = [
             Repeats.of_experiment(
@@ -128,6 +137,12 @@ def simulated(
                 progress((done + fraction * own) / sum(counts))
 
             yield repeats.runs(store, replace(work, progress=part)).table
+
+
+def _fuzzed(algorithm: str, *, undefined: bool) -> str | None:
+    """What its hooks do that none may, if it is a C file and this system can tell."""
+    can = chosen.NAME == "native" and name_in(algorithm).endswith(".c")
+    return _core.fuzz(algorithm, CONNECTIONS, undefined) if can else None
 
 
 def traced(algorithm: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ackclock import _core
-from ackclock.base import kernel_part
+from ackclock.base import chosen, kernel_part
 from ackclock.base.errors import AckclockError
 from ackclock.studies.targets import lines_of_one
 
@@ -21,6 +21,10 @@ _NAMES = (
 )
 #: A word of C, or what has no word in it: a comment, a text.
 _WORD = re.compile(r"""/\*.*?\*/|//[^\n]*|"(?:[^"\\\n]|\\.)*"|[A-Za-z_]\w*""", re.DOTALL)
+
+
+#: Of --fuzz: a second or two.
+CONNECTIONS = 1000
 
 
 @dataclass
@@ -38,8 +42,10 @@ class Checked:
     hosts: dict[str, str] = field(default_factory=dict)
 
 
-def check(spec: str) -> Checked:
+def check(spec: str, *, fuzz: bool = False) -> Checked:
     """Asks both compilers and, with root, the verifier. `spec` is a C file, with settings or not.
+
+    `fuzz`: also calls its hooks, as a kernel may, where C's undefined behaviour is found.
 
     Raises `AckclockError` if it is no file, or there is no compiler.
     """
@@ -64,8 +70,19 @@ def check(spec: str) -> Checked:
     checked.form = "kernel" if is_kernel_form(Path(shown["source"])) else "ackclock"
     checked.warnings = lines_of_one(spec)
     checked.hosts["its process"] = _core.confinement()
+    if fuzz:
+        _fuzz(spec, checked)
     _ask_bpf(spec, checked)
     return checked
+
+
+def _fuzz(spec: str, checked: Checked) -> None:
+    chosen.need_native("--fuzz")
+    found = _core.fuzz(spec, CONNECTIONS, undefined=True)
+    if found:
+        checked.problems.append(found)
+    connections = f"its hooks, in {CONNECTIONS} drawn connections"
+    checked.hosts["fuzz"] = f"{'calls' if found else 'finds nothing:'} {connections}"
 
 
 def is_kernel_form(path: Path) -> bool:

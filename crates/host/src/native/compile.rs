@@ -35,21 +35,26 @@ impl Algorithm {
     /// The file cannot be read or compiled, breaks a rule of restricted C, or declares
     /// no usable algorithm.
     pub fn compile(path: &Path) -> Result<Algorithm, AlgorithmError> {
-        compile(path, path)
+        compile(path, path, false)
     }
 }
 
-/// What was compiled in this process, by file, `$CC`, and whether it is trusted.
-type Compiled = HashMap<(PathBuf, String, bool), Algorithm>;
+/// What was compiled in this process, by file, `$CC`, whether it is trusted, and what for.
+type Compiled = HashMap<(PathBuf, String, bool, bool), Algorithm>;
 
 /// Compiles the file at `at`, unless this process did so and no source of it changed since.
-/// Errors call it `path`.
-pub(crate) fn compile(path: &Path, at: &Path) -> Result<Algorithm, AlgorithmError> {
+/// Errors call it `path`. `to_fuzz`: what C leaves undefined ends the process.
+pub(crate) fn compile(path: &Path, at: &Path, to_fuzz: bool) -> Result<Algorithm, AlgorithmError> {
     static COMPILED: Mutex<Option<Compiled>> = Mutex::new(None);
 
-    let job = Job { path, at };
+    let job = Job { path, at, to_fuzz };
     let source = job.read()?;
-    let key = (source.path.clone(), compiler::chosen(), trust::is_trusted());
+    let key = (
+        source.path.clone(),
+        compiler::chosen(),
+        trust::is_trusted(),
+        to_fuzz,
+    );
     // Held while compiling, so that threads that want the same file compile it once.
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     let compiled = compiled.get_or_insert_default();
@@ -74,11 +79,16 @@ pub(crate) struct Job<'a> {
     path: &'a Path,
     /// Where it is.
     at: &'a Path,
+    pub(crate) to_fuzz: bool,
 }
 
 impl<'a> Job<'a> {
-    pub(crate) fn for_file(path: &'a Path) -> Self {
-        Self { path, at: path }
+    pub(crate) fn for_file(path: &'a Path, to_fuzz: bool) -> Self {
+        Self {
+            path,
+            at: path,
+            to_fuzz,
+        }
     }
 
     /// The text of the file, if it is one.
@@ -308,7 +318,7 @@ impl<'a> Job<'a> {
     }
 
     pub(crate) fn find_compiler(&self) -> Result<Compiler, AlgorithmError> {
-        Compiler::find().map_err(|tried| {
+        Compiler::find(self.to_fuzz).map_err(|tried| {
             let path = self.name();
             AlgorithmError(format!("cannot compile {path}: no C compiler was found (tried {tried}); install one, such as Debian's package gcc, or name one in CC"))
         })

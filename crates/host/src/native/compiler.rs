@@ -43,13 +43,15 @@ pub(crate) struct Compiler {
     is_clang: bool,
     /// Flags that give variables without a value 0, so that a run repeats.
     zeroes: Vec<&'static str>,
+    /// Whether its code also stops where C leaves the behaviour undefined.
+    to_fuzz: bool,
     /// What makes code that checks what it touches; `None` for trusted files.
     checker: Option<Box<Compiler>>,
 }
 
 impl Compiler {
     /// What `$CC` names, else `cc`, `gcc` or `clang`; if there is none, what was tried.
-    pub(crate) fn find() -> Result<Self, String> {
+    pub(crate) fn find(to_fuzz: bool) -> Result<Self, String> {
         let tried = match chosen().as_str() {
             "" => vec!["cc", "gcc", "clang"],
             cc => vec![cc],
@@ -63,7 +65,8 @@ impl Compiler {
             // gcc takes a store for checked if a load of the place was: it can check stores alone.
             let mut clangs = CLANGS.iter().filter(|_| !found.is_clang);
             let checker = clangs.find_map(|clang| Self::probe(clang));
-            let checker = checker.unwrap_or_else(|| found.clone());
+            let mut checker = checker.unwrap_or_else(|| found.clone());
+            checker.to_fuzz = to_fuzz;
             found.identity += &format!("{}\n{}", checker.identity, checker.checks());
             found.checker = Some(Box::new(checker));
         }
@@ -94,6 +97,7 @@ impl Compiler {
             identity,
             is_clang,
             zeroes,
+            to_fuzz: false,
             checker: None,
         })
     }
@@ -109,10 +113,17 @@ impl Compiler {
     }
 
     /// The flags for it.
-    pub(crate) fn checks(&self) -> &'static str {
-        match self.is_clang {
-            true => CHECKS_OF_CLANG,
-            false => CHECKS_OF_GCC,
+    pub(crate) fn checks(&self) -> String {
+        let (checks, bounds) = match self.is_clang {
+            true => (CHECKS_OF_CLANG, "array-bounds"),
+            false => (CHECKS_OF_GCC, "bounds"),
+        };
+        let undefined = format!("signed-integer-overflow,shift-exponent,{bounds}");
+        match self.to_fuzz {
+            true => {
+                format!("{checks} -fno-wrapv -fsanitize={undefined} -fsanitize-recover={undefined}")
+            }
+            false => checks.into(),
         }
     }
 

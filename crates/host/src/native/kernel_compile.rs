@@ -286,7 +286,9 @@ impl Job<'_> {
         };
         let path = self.path().to_owned();
         let has_two_arguments = texts.has_two_arguments;
-        let compile = move |hz, is_whole| Job::for_file(&path).kernel_library(&texts, hz, is_whole);
+        let to_fuzz = self.to_fuzz;
+        let compile =
+            move |hz, is_whole| Job::for_file(&path, to_fuzz).kernel_library(&texts, hz, is_whole);
         let origin = Origin {
             path: self.name(),
             sources,

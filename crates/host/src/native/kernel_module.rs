@@ -50,7 +50,7 @@ pub(crate) struct Texts {
 impl Texts {
     /// None: the file is not in the kernel's form.
     pub(crate) fn read(path: &Path) -> Result<Option<Self>, AlgorithmError> {
-        let job = Job::for_file(path);
+        let job = Job::for_file(path, false);
         let own = job.read()?;
         if !job.is_kernel_form(&own)? {
             return Ok(None);

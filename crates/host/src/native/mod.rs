@@ -7,6 +7,7 @@ pub(crate) mod compile;
 pub(crate) mod compiler;
 pub mod confine;
 pub(crate) mod crash;
+pub mod fuzz;
 pub(crate) mod kernel_compile;
 pub(crate) mod kernel_form;
 pub(crate) mod kernel_module;
