@@ -703,6 +703,8 @@ class Program(Table):
     call: What each of its system calls takes: computing takes no time. (0s to 1s)
     environment: Variables of its environment beside the user's, as a shell reads them: `"A=1 B='of
         two words'"`.
+    files: Files and directories that stand in its directory, as a shell reads them: `"nginx.conf
+        'my page'"`. Paths begin at the scenario file; it finds them by their last names.
     algorithm: The algorithm with which sockets of its host begin (default: Linux's own,
         `kernel:cubic`).
     rtt: RTT without queues, one for all programs (default: the scenario's). (1ns to 100s)
@@ -714,6 +716,7 @@ class Program(Table):
     stop: str | None = None
     call: str = "1us"
     environment: str = ""
+    files: str = ""
     algorithm: str | None = None
     rtt: str | None = None
 

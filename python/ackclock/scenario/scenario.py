@@ -7,10 +7,11 @@ the canonical integers that the simulator reads (``crates/sim/src/scenario``).
 
 import json
 import re
+import shlex
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -243,23 +244,33 @@ class Scenario(ScenarioKeys):
             return snapshot.named(self.prepare())[0]
         with self._named():
             algorithms = snapshot.current().read(self._written, as_module=True)
-        for program in self.programs:
-            version += _files_of(program.command)
+            for program in self.programs:
+                words = program.command.replace("'", " ").replace('"', " ").split()
+                version += _named_by([shutil.which(word) or word for word in words])
+                for path in map(Path, paths_of(program.files)):
+                    version += _named_by([path, *sorted(path.rglob("*"))])
         return snapshot.key_of(self.resolve(), algorithms, version)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).parse, (self.given, self._source)
 
 
-def _files_of(command: str) -> str:
-    """What names the files that are words of a command, as they are now."""
+def _named_by(paths: Sequence[str | Path]) -> str:
+    """What names the files among these, as they are now."""
     found = ""
-    for word in command.replace("'", " ").replace('"', " ").split():
-        path = shutil.which(word) or word
-        if Path(path).is_file():
-            status = Path(path).stat()
+    for path in map(Path, paths):
+        if path.is_file():
+            status = path.stat()
             found += f" {path} {status.st_size} {status.st_mtime_ns}"
     return found
+
+
+def paths_of(files: str) -> list[str]:
+    """The paths in `files` of a program. Raises `AckclockError`."""
+    try:
+        return shlex.split(files)
+    except ValueError as error:
+        raise AckclockError(f"files = {toml(files)}: {error}") from None
 
 
 def check_is_scenario(value: object) -> None:
@@ -295,6 +306,9 @@ def _rename_files(
             spec = flow.get("algorithm") if isinstance(flow, dict) else None
             if isinstance(spec, str) and is_c_file(path := name_in(spec)):
                 flow["algorithm"] = c_file(path) + spec[len(path) :]
+            if isinstance(flow, dict) and isinstance(flow.get("files"), str):
+                with suppress(AckclockError):  # refused later, in the words of its file
+                    flow["files"] = shlex.join(map(c_file, paths_of(flow["files"])))
     links = [fields.get("bottleneck")]
     for many in (fields.get(name) for name in ("link", "links")):
         links += many if isinstance(many, list | tuple) else ()

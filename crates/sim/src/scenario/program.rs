@@ -29,6 +29,10 @@ pub struct Program {
     /// Variables of its environment beside the user's, as a shell reads them: `"A=1 B='of two words'"`.
     #[schemars(extend("default" = ""))]
     pub environment: String,
+    /// Files and directories that stand in its directory, as a shell reads them: `"nginx.conf 'my page'"`.
+    /// Paths begin at the scenario file; it finds them by their last names.
+    #[schemars(extend("default" = ""))]
+    pub files: String,
     /// The algorithm with which sockets of its host begin (default: Linux's own, `kernel:cubic`).
     pub algorithm: Option<String>,
     /// RTT without queues, one for all programs (default: the scenario's).

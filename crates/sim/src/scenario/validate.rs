@@ -142,7 +142,7 @@ impl Scenario {
             self.programs.is_empty(),
             "programs.len()",
             self.programs.len(),
-            "only Linux runs programs; add --on vlinux",
+            "only Linux runs programs; add --on vlinux: ackclock run FILE --on vlinux",
         )?;
         Ok(algorithms)
     }

@@ -17,6 +17,7 @@ from ackclock.hosts.vlinux import records
 from ackclock.hosts.vlinux.network import FlowPath, Network
 from ackclock.results import connections
 from ackclock.results.recorder import Recorder
+from ackclock.scenario.scenario import paths_of
 
 #: What each call of a program takes, ns, unless it is told.
 CALL_NS = 1_000
@@ -54,6 +55,8 @@ class Program:
     stop_ns: int | None = None
     call_ns: int = CALL_NS
     environment: Sequence[str] = ()
+    #: Paths of what stands in its directory.
+    files: Sequence[str] = ()
     #: Its place in the scenario.
     number: int = 0
 
@@ -102,10 +105,17 @@ class Hosts:
         return lines
 
     def put(self, directory: Path) -> None:
-        """The words and the environment of each program, as the guest reads them."""
+        """The words and the environment of each program, as the guest reads them, and its files."""
+        (directory / "given").mkdir()
         for number, each in enumerate(self.programs):
             _put(directory / f"{number}.words", each.words)
             _put(directory / f"{number}.environment", [*self._environment(), *each.environment])
+            for path in map(Path, each.files):
+                to = directory / "given" / path.name
+                if path.is_dir():
+                    shutil.copytree(path, to, dirs_exist_ok=True)
+                else:
+                    shutil.copy2(path, to)
 
     def _environment(self) -> list[str]:
         certificate, key = "/run/ackclock/cert.pem", "/run/ackclock/key.pem"
@@ -150,6 +160,7 @@ def of_scenario(canonical: Mapping[str, Any], network: Network, names: Mapping[s
     """The programs of a scenario in canonical form; `names`: of algorithms in the kernel."""
     given = canonical["programs"]
     specs = [DEFAULT] * len(SIDES)
+    taken: dict[str, str] = {}
     found = []
     for number, each in enumerate(given):
         host = SIDES[each["side"]]
@@ -164,6 +175,7 @@ def of_scenario(canonical: Mapping[str, Any], network: Network, names: Mapping[s
                 each["stop_ns"],
                 each["call_ns"],
                 _variables(each["environment"]),
+                _paths(each["files"], taken),
                 number,
             )
         )
@@ -179,6 +191,18 @@ def _variables(text: str) -> list[str]:
     for each in found:
         if "=" not in each[1:]:
             raise AckclockError(f"environment = {text}: {each} is none; write NAME=VALUE")
+    return found
+
+
+def _paths(files: str, taken: dict[str, str]) -> list[str]:
+    """Those of files, which are there; `taken`: by their names. Raises `AckclockError`."""
+    found = paths_of(files)
+    for each in found:
+        if not Path(each).exists():
+            raise AckclockError(f"files = {files}: {each}: no such file or directory")
+        other = taken.setdefault(Path(each).name, each)
+        if other != each:
+            raise AckclockError(f"files = {files}: {each} and {other} have one name; rename one")
     return found
 
 
@@ -208,7 +232,10 @@ def _told(directory: Path, number: int, of: Program) -> dict[str, Any]:
 def _tally(row: Any) -> dict[str, int]:
     lost = ("link_lost_packets", "policed_packets")
     tally = {name: int(row[name]) for name in (*lost, "marked_packets")}
-    return tally | {"dropped_packets": int(row["dropped"]) + sum(tally[name] for name in lost)}
+    tally["dropped_packets"] = int(row["dropped"]) + sum(tally[name] for name in lost)
+    if row["protocol"] == socket.IPPROTO_UDP:  # TCP counts for itself
+        tally |= {"sent_packets": int(row["sent"]), "arrived_bytes": int(row["arrived"])}
+    return tally
 
 
 def recorded(directory: Path, interval_us: int, flows: int = 0) -> Recorder:

@@ -134,6 +134,18 @@ static void make_devices(void)
 	umask(022);
 }
 
+/* Copies what a directory has. */
+static void copy_all(const char *from, const char *to)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		execlp("cp", "cp", "-rP", from, to, NULL);
+		_exit(127);
+	}
+	waitpid(pid, NULL, 0);
+}
+
 /* The root directory of programs: that of the machine outside below what they write. */
 static void make_root(void)
 {
@@ -155,6 +167,7 @@ static void make_root(void)
 	/* It may be in one of these. */
 	make_path(inside);
 	needs(!mount("/run/here", inside, NULL, MS_BIND, NULL), directory);
+	copy_all("given/.", inside);
 	snprintf(text, sizeof(text), "127.0.0.1 localhost\n::1 localhost\n%s client\n%s server\n",
 		 hosts[CLIENT].address, hosts[SERVER].address);
 	write_file(ROOT "/etc/hosts", text);
@@ -573,18 +586,12 @@ int programs_are_idle(void)
 static void keep_files(void)
 {
 	char from[sizeof(directory) + NAME];
-	pid_t pid;
 
 	snprintf(from, sizeof(from), "/run/written/files%s/.", directory);
 	if (access(from, R_OK))
 		return;
 	mkdir("files", 0755);
-	pid = fork();
-	if (!pid) {
-		execlp("cp", "cp", "-rP", from, "files", NULL);
-		_exit(127);
-	}
-	waitpid(pid, NULL, 0);
+	copy_all(from, "files");
 }
 
 /* Does what is due; returns when the next thing is. `over`: the run is. */
