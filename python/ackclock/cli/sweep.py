@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from ackclock.estimates.stats import Estimate
     from ackclock.scenario.scenario import Scenario
     from ackclock.studies.compare import Comparison
+    from ackclock.studies.programs import Compared
     from ackclock.sweeps.sweep import Sweep
 
 #: Rows that the screen shows.
@@ -126,7 +127,7 @@ def compare_command(
         list[str] | None,
         typer.Option(
             help=f"Compare these, with commas between them, or all: {ALGORITHM}. Repeatable. "
-            "With --on it is that of `run`. [default: all]",
+            "With --on it is that of `run`, but for programs. [default: all]",
             metavar="ALGORITHMS",
             autocompletion=complete_algorithm,
         ),
@@ -170,10 +171,14 @@ def compare_command(
         ackclock compare base.toml --algorithm cubic,bbr --set rtt=30ms --set rtt=80ms
         ackclock import-tc "tc qdisc …" | ackclock compare - -o out/compare
         ackclock compare base.toml --on vlinux --seeds 10
+        ackclock compare programs.toml --on vlinux --algorithm kernel:cubic,kernel:bbr
 
     Goodput, queue delay and loss are of the algorithm in all flows. Then it takes the place of the
     first [[flow]]: what do the other flows (or a CUBIC flow, if there are none) lose, against their
     own algorithm in its place? docs/compare.md explains the table. -o also draws it.
+
+    With --on and a [[program]] it compares programs: when they end, with each algorithm (of new
+    sockets), each value of --set and on each Linux.
 
     With --on it compares the second half of the runs. A difference beyond its bound is `open` where
     the runs of both sides overlap. One run proves nothing and gets no verdict. -o writes a
@@ -185,10 +190,12 @@ def compare_command(
     with one_line_errors(RESUMES):
         given = read_one(scenario)
         with nullcontext() if output is None else Directory(output) as directory:
-            if on:
+            if given.programs:
+                compared: Any = _programs(given, on, settings, algorithm, seeds or 1, jobs)
+            elif on:
                 if as_json or jobs:
                     raise AckclockError(f"{'--json' if as_json else '--jobs'}: not with --on")
-                compared: Any = _with_linux(given, on, settings or [], algorithm or [], seeds or 1)
+                compared = _with_linux(given, on, settings or [], algorithm or [], seeds or 1)
             else:
                 from ackclock.questions import on_link  # noqa: PLC0415 (slow to import)
 
@@ -202,17 +209,44 @@ def compare_command(
                     )
             if directory is not None:
                 directory.fill(compared.write)
-        if as_json:
-            for line in compared.json():
-                print_json(line)
-            return
-        for title, table in ({"": compared.table()} if on else compared.tables()).items():
-            print_report(title, table)
-        for line in compared.notes():
-            out.print(line)
-        if output is not None:
-            page = f"; look at {(output / 'index.html').absolute()}" if on else ""
+        if given.programs:
+            for side, (sweep, table) in compared.sides.items():
+                _print_json(sweep, table, on=side) if as_json else _print(sweep, table, side)
+        else:
+            _show(compared, {"": compared.table()} if on else compared.tables(), as_json)
+        if output is not None and not as_json:
+            is_page = on and not given.programs
+            page = f"; look at {(output / 'index.html').absolute()}" if is_page else ""
             out.print(f"written to {output}{page}")
+
+
+def _show(compared: Any, tables: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        for line in compared.json():
+            print_json(line)
+        return
+    for title, table in tables.items():
+        print_report(title, table)
+    for line in compared.notes():
+        out.print(line)
+
+
+def _programs(
+    scenario: "Scenario",
+    on: list[str] | None,
+    settings: list[str] | None,
+    algorithms: list[str] | None,
+    seeds: int,
+    jobs: int,
+) -> "Compared":
+    from ackclock.questions.on_link import algorithms as read  # noqa: PLC0415 (slow to import)
+    from ackclock.studies.programs import compare  # noqa: PLC0415 (slow to import)
+
+    chosen = read(algorithms or [])
+    with showing(Shared().work(), "comparing") as work:
+        return compare(
+            scenario, on or [], chosen, settings or [], seeds=seeds, jobs=jobs, work=work
+        )
 
 
 def _with_linux(
@@ -240,14 +274,14 @@ def _write(sweep: "Sweep", table: "pl.DataFrame", file: Path, directory: Path, p
     write_manifest({"runs": len(table), "scenario": sweep.scenario.given}, directory)
 
 
-def _print_json(sweep: "Sweep", table: "pl.DataFrame") -> None:
+def _print_json(sweep: "Sweep", table: "pl.DataFrame", **more: str) -> None:
     from ackclock.results.summary import json_ready  # noqa: PLC0415 (slow to import)
 
     for cell in sweep.cells(table):
-        print_json(json_ready(cell))
+        print_json(json_ready(more | cell))
 
 
-def _print(sweep: "Sweep", table: "pl.DataFrame") -> None:
+def _print(sweep: "Sweep", table: "pl.DataFrame", title: str | None = None) -> None:
     from ackclock.estimates.stats import Estimate  # noqa: PLC0415 (slow to import)
     from ackclock.sweeps import in_units  # noqa: PLC0415 (slow to import)
 
@@ -259,7 +293,7 @@ def _print(sweep: "Sweep", table: "pl.DataFrame") -> None:
         means = [abs(cell[name].mean) for cell in cells if isinstance(cell[name], Estimate)]
         scale, unit = in_units.unit(name, max(means, default=None))
         columns[name] = in_units.named(name, unit), scale
-    shown = new_table()
+    shown = new_table(title=title)
     for header, _ in columns.values():
         shown.add_column(header, overflow="fold", justify="right")
 

@@ -101,6 +101,7 @@ def result(
         "scenario": written,
         "packets": int(made.flows["sent_packets"].sum()),
         "connections": recorder.connections(len(before)),
+        "udp": [*_udp(raw)],
     }
     return Result(**{table: getattr(made, table) for table in tables.TABLES}, manifest=manifest)
 
@@ -108,6 +109,16 @@ def result(
 def _after(rows: pl.DataFrame, flows: int) -> pl.DataFrame:
     """The same of flows that follow so many."""
     return rows.with_columns((pl.col("flow") + flows).cast(rows.schema["flow"]))
+
+
+def _udp(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """What became of the datagrams from one port to another; None: not counted, in real time."""
+    unknown = {"sent_packets": None, "arrived_bytes": None}
+    for from_server, protocol, own, other, tally in raw["conversations"]:
+        if protocol == socket.IPPROTO_UDP:
+            ends = ("server", "client") if from_server else ("client", "server")
+            names = {"from": f"{ends[0]}:{own}", "to": f"{ends[1]}:{other}"}
+            yield names | unknown | tally
 
 
 def _notes(scenario: Scenario, raw: dict[str, Any], flows: pl.DataFrame) -> Iterator[str]:

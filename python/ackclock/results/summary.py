@@ -44,6 +44,13 @@ _QUEUE_COLUMNS: Columns = {
     "dropped (packets)": ("dropped_packets", 1, 0),
     "marked (packets)": ("marked_packets", 1, 0),
 }
+#: The same of UDP from a port of a program to another.
+_UDP_COLUMNS: Columns = {
+    "sent (packets)": ("sent_packets", 1, 0),
+    "arrived (MB)": ("arrived_bytes", 1e-6, 3),
+    "dropped (packets)": ("dropped_packets", 1, 0),
+    "marked (packets)": ("marked_packets", 1, 0),
+}
 #: What differs from seed to seed, and has a sum, or a mean.
 _SUMMED = ("packets", "cpu_time_s", "wall_time_s")
 _MEASURED = {"utilisation", "jain_index", "timeouts"} | {
@@ -89,6 +96,7 @@ def summarise(result: Result) -> dict[str, Any]:
             for each in found["queues"]
         ],
         "traces": _traces(result),
+        "udp": manifest.get("udp", []),
     }
 
 
@@ -146,7 +154,7 @@ def over_seeds(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     first = min(runs, key=lambda run: run.get("certificate", {"valid": True})["valid"])
     if len({len(run["flows"]) for run in runs}) > 1:
         raise AckclockError("its programs connect otherwise with each seed: run each alone")
-    return {key: first[key] for key in first if key not in ("seed", "trace_hash")} | {
+    return {key: first[key] for key in first if key not in ("seed", "trace_hash", "udp")} | {
         "seeds": [run["seed"] for run in runs],
         # Starts may be drawn: each run has its own interval then.
         "common_s": first["common_s"]
@@ -194,6 +202,8 @@ def tables(summary: dict[str, Any]) -> list[Table]:
             for each in summary["sessions"]
         ]  # fmt: skip
         shown.append(_table("sessions", rows, _over(summary, _SESSION_COLUMNS)))
+    if udp := summary.get("udp", [])[:MOST_FLOWS]:
+        shown.append(_table("UDP from", [(each["from"], each) for each in udp], _UDP_COLUMNS, "to"))
     queues = summary["queues"]
     special = [each for each in queues if each["discipline"] != "drop_tail" or _loses(each)]
     if len(queues) > 1 or special:
