@@ -101,6 +101,9 @@ def test_the_curves_grow_while_the_run_goes_on_and_cancel_ends_it(server):
     assert len(server.rows(run)["samples"]) >= rows[-1] // 2
 
 
+PROGRAM = '[[program]]\ncommand = "true"\n'
+
+
 @pytest.mark.parametrize(
     ("toml", "message"),
     [
@@ -109,6 +112,7 @@ def test_the_curves_grow_while_the_run_goes_on_and_cancel_ends_it(server):
         (SHORT.format(algorithm="mine.c"), "in the C editor of this page first"),
         (SHORT.format(algorithm="cubic").replace("buffer", "bufer"), 'did you mean "buffer"'),
         ('duration = "5s', "not a scenario file"),
+        (SHORT.format(algorithm="cubic") + PROGRAM, "add --on vlinux: ackclock run FILE --on"),
     ],
 )
 def test_a_mistake_is_told_in_one_line(server, toml, message):

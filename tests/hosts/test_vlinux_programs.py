@@ -289,12 +289,6 @@ def test_a_stop_after_the_end_and_the_order_of_a_scenario(machine):
     assert server["side"] == "server"
 
 
-def test_the_simulator_runs_no_program():
-    base = Scenario.from_toml(ROOT / "examples" / "programs" / "upload.toml")
-    with pytest.raises(AckclockError, match="only Linux runs programs; add --on vlinux"):
-        run(base)
-
-
 def test_the_commands_of_the_page(tmp_path):
     """In a directory with the examples, each as it is typed."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
