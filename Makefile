@@ -42,7 +42,7 @@ test: WANTED := clang libelf network
 check: WANTED := clang libelf lint
 # `make test-slow` hides nothing: a tool that is missing ends it.
 test-slow: NEEDED += wasm node npm network iperf3 chromium firefox tshark tcptrace \
-	curl nginx ngtcp2 openssl redis-server rsync tcpdump
+	curl dropbear nginx ngtcp2 openssl redis-server rsync tcpdump
 # What cargo can build here.
 CRATES = --workspace $(shell scripts/require.sh --check clang libelf || \
 	echo --exclude ackclock-linux --exclude ackclock-py-kernel)

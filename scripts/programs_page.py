@@ -4,6 +4,7 @@
 tests run each twice.
 """
 
+import hashlib
 import json
 import resource
 import shutil
@@ -49,15 +50,30 @@ import "net/http"
 func main() { http.HandleFunc("/", func(to http.ResponseWriter, _ *http.Request) {
 	to.Write(make([]byte, %d)) }); http.ListenAndServe(":80", nil) }
 """
+APP = """def app(_, start):
+    start("200 OK", [("Content-Type", "text/plain")])
+    return [bytes(%d)]
+"""
+SSH = """mkdir -p home/.ssh
+dropbearkey -t ed25519 -f key | grep ^ssh >home/.ssh/authorized_keys
+echo "me:x:0:0::$PWD/home:/bin/sh" >>/etc/passwd
+PATH=$PATH:/usr/sbin exec dropbear -F -r key
+"""
 GET = "curl -s -o got -w %{size_download} http://server/"
 MANY = (
     "seq 200 | sed 's,.*,url=https://server/small?&\\noutput=/dev/null,' >list; "
-    "curl -s {} --parallel -K list -w '%{{http_code}} %{{http_version}}\\n' | sort | uniq -c"
+    "curl -s {} --parallel --parallel-max 10 -K list -w '%{{http_code}} %{{http_version}}\\n' | "
+    "sort | uniq -c"
 )
 WATCHED = (
     "tcpdump -l -n -i sender tcp >seen 2>/dev/null & sleep 1; "
     "curl -s -o got http://server/big & sleep 0.4; ss -tin; wait %2; sleep 1; "
     "echo $(($(wc -l <seen) > 1000))"
+)
+# A shell in a terminal on a terminal, and rsync over a shell without.
+LOGIN = (
+    "script -qc \"dbclient -y -y -i key -t me@server 'tty; stty size'\" /dev/null; "
+    "rsync -r -e 'dbclient -y -y -i key' me@server:$PWD/noise got && wc -c <got"
 )
 QUIC = (
     "gtlsclient --quiet --exit-on-all-streams-close --download=. server 443 https://server/{0}; "
@@ -103,6 +119,12 @@ def programs(size=SIZE):
             "rsync -r rsync://server/here/big got && wc -c <got",
             bytes_,
         ),
+        "ssh, rsync": ("sh ssh.sh", LOGIN, bytes_),
+        "Rust, tokio": (
+            f"{sys.executable} -m granian --interface wsgi --host 0.0.0.0 --port 80 app:app",
+            GET,
+            bytes_,
+        ),
         "Node": ("node serve.js", GET, bytes_),
         "Java": ("java -cp . Serve", GET, bytes_),
         "Go": ("$HERE/serve", GET, bytes_),
@@ -118,7 +140,10 @@ def programs(size=SIZE):
 def prepare(here, size=SIZE):
     """Makes a directory with what the programs need."""
     (here / "big").write_bytes(bytes(size))
+    (here / "noise").write_bytes(hashlib.shake_128().digest(size))  # ssh packs zeros
     (here / "small").write_bytes(bytes(20_000))
+    (here / "app.py").write_text(APP % size)
+    (here / "ssh.sh").write_text(SSH)
     (here / "nginx.conf").write_text(NGINX % here)
     (here / "rsyncd.conf").write_text(RSYNC % here)
     (here / "serve.js").write_text(NODE % size)

@@ -54,7 +54,7 @@ present() {
 	clang | npm | iperf3 | mmdebstrap | git | valgrind | tshark | tcptrace | curl | openssl | rsync)
 		has "$1"
 		;;
-	nginx | redis-server | tcpdump) has "$1" || [ -x "/usr/sbin/$1" ] ;;
+	dropbear | nginx | redis-server | tcpdump) has "$1" || [ -x "/usr/sbin/$1" ] ;;
 	*) echo "require.sh does not know the tool $1" >&2; exit 2 ;;
 	esac
 }
@@ -79,6 +79,7 @@ packages() {
 		;;
 	node) echo nodejs ;;
 	firefox) echo firefox-esr ;;
+	dropbear) echo dropbear-bin ;; # no daemon begins with it
 	nginx) echo nginx-light ;;
 	ngtcp2) echo ngtcp2-client ;;
 	ns3) echo g++ pkg-config libns3-dev libgsl-dev ;;
@@ -111,7 +112,7 @@ without() {
 	chromium) echo "the pages are not tested in a browser" ;;
 	firefox) echo "the laboratory is not tested in Firefox" ;;
 	tshark | tcptrace) echo "captured packets are not tested" ;;
-	curl | nginx | ngtcp2 | openssl | redis-server | rsync | tcpdump) echo "they are not run in virtual time" ;;
+	curl | dropbear | nginx | ngtcp2 | openssl | redis-server | rsync | tcpdump) echo "they are not run in virtual time" ;;
 	esac
 }
 

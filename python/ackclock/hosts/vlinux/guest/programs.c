@@ -410,8 +410,8 @@ static int64_t begin_next(int64_t at_ns)
 			give_up(last, "ended before it had a port");
 		else if (!has_port && at_ns - last->start_ns > OPENS_NS)
 			give_up(last, "has opened no port in 10 s");
-		if (!has_port)
-			return at_ns + LOOKS_NS;
+		if (!has_port)	/* the longer it takes, the more seldom */
+			return at_ns + LOOKS_NS + (at_ns - last->start_ns) / 16;
 	}
 	if (begun < programs_len) {
 		if (programs[begun].kind == STANDS_BESIDE && at_ns < programs[begun].start_ns)
