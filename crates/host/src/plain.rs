@@ -28,7 +28,7 @@ pub(crate) mod compile {
         }
     }
 
-    pub(crate) fn compile(path: &Path, _: &Path) -> Result<Algorithm, AlgorithmError> {
+    pub(crate) fn compile(path: &Path, _: &Path, _: bool) -> Result<Algorithm, AlgorithmError> {
         guest::find(path)
     }
 }
