@@ -42,6 +42,7 @@ USUAL = {
     "drop_packets": [[], [1, 3, 70]],
     "command": ["iperf3 -s"],
     "environment": ["", "A=1"],
+    "files": ["", "good.csv"],
 }
 #: What nobody should.
 ODD = [
@@ -107,7 +108,8 @@ class Draw:
         name = key["key"]
         usual = (
             1
-            if name in ("algorithm", "route", "back", "drop_packets", "command", "environment")
+            if name
+            in ("algorithm", "route", "back", "drop_packets", "command", "environment", "files")
             else 0.98
             if name == "count"
             else 0.7
