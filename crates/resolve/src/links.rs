@@ -128,12 +128,17 @@ pub fn read(link: &Table, fields: &mut Map<String, Value>, files: &Files) -> Res
     Ok(())
 }
 
+/// A number of a link in its canonical form, if it is there.
+pub fn number(link: &Map<String, Value>, key: &str) -> Option<u64> {
+    link.get(key)?.as_u64()
+}
+
 /// Of a RED that does not say it: 0 below a token bucket, where it sees no idle time. Without a rate `tc`
 /// takes 10 Mb/s.
 pub fn idle_packet_ns(link: &Map<String, Value>, packet_bytes: u64) -> u64 {
-    let rate_bps = link["rate_bps"].as_u64().filter(|of| *of > 0);
+    let rate_bps = number(link, "rate_bps").filter(|of| *of > 0);
     let ns = 8_000_000_000 * packet_bytes / rate_bps.unwrap_or(10_000_000);
-    match link["burst_bytes"].as_u64() {
+    match number(link, "burst_bytes") {
         Some(1..) => 0,
         _ => ns.clamp(1, 10_000_000_000),
     }
@@ -208,7 +213,7 @@ fn read_rates(link: &Table, fields: &mut Map<String, Value>, rates: &Steps) -> R
         let first = rates.iter().map(|(_, rate)| *rate).find(|rate| *rate != 0);
         fields.insert("rate_bps".into(), first.into());
     }
-    let Some(rate_bps) = fields["rate_bps"].as_u64() else {
+    let Some(rate_bps) = number(fields, "rate_bps") else {
         return Err("has a rate of 0 and no other; write one at a later time".into());
     };
     let usual = rates.iter().filter(|step| **step != (0, rate_bps));

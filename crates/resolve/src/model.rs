@@ -82,10 +82,10 @@ impl Table {
                 *spec = format!("kernel:{name}"); // both name Linux's own
             }
         }
+        // A table has few keys of the many: comparing is faster than a hash of each.
         let taken = |key: &Key| {
-            key.names()
-                .find(|name| given.contains_key(*name))
-                .map(String::from)
+            let mut names = key.names();
+            names.find_map(|name| given.keys().find(|each| *each == name).cloned())
         };
         let known: Vec<_> = keys.iter().map(taken).collect();
         // A misspelt key before the one that is missing for it.
@@ -226,10 +226,13 @@ impl Table {
         found.map_or(field, |key| &field[..key.key.len()])
     }
 
-    /// The table with the names and the values of the canonical form.
+    /// The table with the names and the values of the canonical form. Null is only in tables of a kind,
+    /// where it is filled later.
     pub fn canonical(&self, mss: u64) -> Result<Map<String, Value>, String> {
         let fields = Keys::of(&self.of).iter().zip(&self.fields);
-        let canonical = fields.map(|(key, field)| {
+        let has_kind = self.has_key("kind");
+        let there = fields.filter(|(_, field)| has_kind || !matches!(field.value, Entry::Missing));
+        let canonical = there.map(|(key, field)| {
             let value = match (&field.value, &key.takes) {
                 (Entry::Plain(value), Takes::Quantity(kind)) => kind
                     .canonical(value, mss)

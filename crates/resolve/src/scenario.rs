@@ -524,11 +524,9 @@ impl Scenario {
             canonical.insert("tso".into(), is_new.into());
         }
         let mut links = self.canonical_links(files)?;
-        let rates: Vec<_> = links
-            .iter()
-            .map(|fields| fields["rate_bps"].as_u64())
-            .collect();
-        let delay = |fields: &Map<String, Value>| fields["delay_ns"].as_u64().unwrap_or(0).into();
+        let rate_bps = |link| links::number(link, "rate_bps");
+        let rates: Vec<_> = links.iter().map(rate_bps).collect();
+        let delay = |link| links::number(link, "delay_ns").unwrap_or(0).into();
         let delays: Vec<_> = links.iter().map(delay).collect();
         let rooms = self.rooms(&rates, &delays)?;
         for (fields, room) in links.iter_mut().zip(rooms) {
@@ -599,10 +597,8 @@ impl Scenario {
             let is_new = NEW.contains(&self.profile_of(table));
             fields.insert("tso".into(), is_new.into());
         }
-        if fields["rtt_ns"].is_null() {
-            let rtt_ns = ns(self.top.text("rtt"));
-            fields.insert("rtt_ns".into(), (rtt_ns as u64).into());
-        }
+        let rtt_ns = ns(self.top.text("rtt")) as u64;
+        fields.entry("rtt_ns").or_insert_with(|| rtt_ns.into());
         if table.of == "Flow" {
             return Ok(fields.into());
         }
