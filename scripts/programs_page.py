@@ -73,7 +73,7 @@ WATCHED = (
 # A shell in a terminal on a terminal, and rsync over a shell without.
 LOGIN = (
     "script -qc \"dbclient -y -y -i key -t me@server 'tty; stty size'\" /dev/null; "
-    "rsync -r -e 'dbclient -y -y -i key' me@server:$PWD/noise got && wc -c <got"
+    "rsync -r -e 'dbclient -y -y -W 1000000 -i key' me@server:$PWD/noise got && wc -c <got"
 )
 QUIC = (
     "gtlsclient --quiet --exit-on-all-streams-close --download=. server 443 https://server/{0}; "
