@@ -452,7 +452,7 @@ static void on_sent(void *data, const struct sk_buff *skb, const struct net_devi
 	if (*dev->name == 'u' && (flow = data_of(skb)))
 		counts[flow - 1].sent++;
 	else if (programs && is_host(dev))
-		counts_of(skb)->sent++;
+		counts_of(skb)->sent += max_t(u32, skb_shinfo(skb)->gso_segs, 1);
 	if (of)
 		lost_by[link - 1].sojourn_ns = ktime_get_ns() - of->since_ns;
 	forget(of);
