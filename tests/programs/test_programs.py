@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib.util
+import json
 import random
 import re
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import card_form
 from ackclock.base.errors import AckclockError
 from ackclock.programs import openevolve, server
 from common import ROOT
@@ -35,6 +37,7 @@ def test_tools_take_a_text_and_tell_no_path():
     assert {"default", "min", "max", "doc"} < cubic["params"][0].keys()
     assert "ha2008" in cubic["presets"]
     first, again = (server.run(SCENARIO.format("./candidate.c"), text) for _ in range(2))
+    card_form.Run.model_validate_json(json.dumps(first))
     assert first["flows"] == again["flows"]
     assert first["flows"][0]["algorithm"] == "./candidate.c"
     card = server.evaluate(text, against="reno")
@@ -66,6 +69,7 @@ def test_tools_take_a_text_and_tell_no_path():
     with pytest.raises(AckclockError, match="the budget of 0 s ended before a scenario was tried"):
         server.attack("bbr", tries=100_000, budget_s=0)
     found = server.attack("bbr", tries=100_000, budget_s=20)
+    card_form.Attack.model_validate_json(json.dumps(found))
     assert found["stopped"] == "the budget of 20 s ended"
     assert 0 < found["damage"] <= 1
     assert found["seeds"] == 1

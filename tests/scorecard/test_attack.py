@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import card_form
 from ackclock import AckclockError, Scenario, run
 from ackclock.questions.trouble import Trouble
 from ackclock.results import metrics
@@ -116,6 +117,7 @@ def test_the_command_and_its_threshold(tmp_path):
     assert "harm: part of their throughput alone" in said
     assert "bbr" in command("run", "found/attack.toml")
     kept = json.loads((tmp_path / "found" / "attack.json").read_text())
+    card_form.Attack.model_validate_json(json.dumps(kept))
     assert (tmp_path / "found" / "attack.png").read_bytes().startswith(b"\x89PNG")
     assert kept["threshold"] == kept["excess"] / 2 > 0
     assert command("attack", "bbr", "--check", "found", code=1).startswith("broken: R7: ")

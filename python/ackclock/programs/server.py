@@ -23,6 +23,7 @@ from ackclock.results.result import run as simulate
 from ackclock.scenario.scenario import Scenario, name_in
 from ackclock.scorecard import attack as attacks
 from ackclock.scorecard import data
+from ackclock.scorecard.evaluated import VERSION
 
 #: What a text is compiled as, unless it names itself.
 UNNAMED = "candidate"
@@ -37,7 +38,7 @@ def list_algorithms() -> list[dict[str, Any]]:
 
 
 def run(scenario: str, c_file: str | None = None, budget_s: float = 60) -> dict[str, Any]:
-    """Simulates a scenario, the text of a TOML file; returns what each flow got.
+    """Simulates a scenario, the text of a TOML file; returns what each flow and queue got.
 
     A flow with algorithm = "./candidate.c" runs `c_file`, the text of a C file. A run that takes
     longer than `budget_s` is an error.
@@ -51,7 +52,7 @@ def run(scenario: str, c_file: str | None = None, budget_s: float = 60) -> dict[
             (found,) = budget.told(contained(budget.ending(_summed), given, progress=tell))
         except LateError as late:
             raise AckclockError(f"{late}; give more, or a shorter duration") from None
-        return _without_path(found, str(directory / UNNAMED) + ".c")
+        return _without_path({"version": VERSION} | found, str(directory / UNNAMED) + ".c")
 
 
 def _refuse_files(scenario: Scenario, but: Path) -> None:

@@ -27,6 +27,7 @@ from ackclock.results.result import Result
 from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import Scenario
 from ackclock.scorecard import own
+from ackclock.scorecard.evaluated import VERSION
 from ackclock.sweeps.metrics import FileFunction, Reducers
 
 #: A row of the scorecard → what a search makes worse, from 0 to 1.
@@ -362,8 +363,9 @@ def _judged(
 
 
 def as_json(found: Found) -> dict[str, Any]:
-    """For programs, and for `from_json`."""
+    """For programs, as docs/card.schema.json describes it, and for `from_json`."""
     return {
+        "version": VERSION,
         **asdict(found),
         "excess": found.excess,
         "threshold": found.threshold,

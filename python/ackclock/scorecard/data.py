@@ -18,11 +18,9 @@ from ackclock.hosts.work import CACHE, Work, quiet
 from ackclock.questions.card import Answer, Answers
 from ackclock.questions.held_out import Gap
 from ackclock.scorecard import own, run
-from ackclock.scorecard.evaluated import AGAINST, Evaluated, Request
+from ackclock.scorecard.evaluated import AGAINST, VERSION, Evaluated, Request
 from ackclock.store.entries import MANIFEST, write_json, write_parquet
 
-#: Of card.json; it rises when a key changes its meaning or goes.
-VERSION = 1
 #: The file of the run in which an algorithm fails.
 FAILED = "failed.toml"
 #: The side of runs on links that were drawn.

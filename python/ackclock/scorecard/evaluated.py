@@ -15,6 +15,8 @@ from ackclock.questions.held_out import Gap, gaps
 QUESTIONS: Sequence[Question] = (*sharing.ROWS, *paths.ROWS)
 #: What an algorithm is compared with, unless told otherwise.
 AGAINST = ("cubic", "reno")
+#: Of what programs read, docs/card.schema.json; it rises when a key changes its meaning or goes.
+VERSION = 1
 #: Who answers every row of an algorithm that it takes.
 SIMULATOR = "simulator"
 

@@ -1,11 +1,12 @@
-"""The form of card.json, which docs/card.schema.json states: `python card_form.py` prints it."""
+"""The forms of what programs read, docs/card.schema.json: `python card_form.py` prints them."""
 
 import json
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from ackclock.questions.card import Mark
-from ackclock.scorecard.data import VERSION
+from ackclock.scorecard.evaluated import VERSION
 
 
 class _Form(BaseModel):
@@ -91,7 +92,7 @@ class HeldOut(_Form):
 class Card(_Form):
     """The scorecard of `ackclock evaluate`."""
 
-    version: int = Field(ge=VERSION, le=VERSION)
+    version: Literal[1]
     algorithm: str
     against: list[str]
     quick: bool
@@ -107,9 +108,74 @@ class Card(_Form):
     objective: float | None = Field(None, description="of `ackclock.evaluate(objective=...)`")
 
 
+class Trouble(_Form):
+    """A scenario as the search sees it; null: not in it."""
+
+    rate_bps: float
+    rtt_ms: float
+    buffer_bdp: float
+    queue: str
+    loss: float | None
+    reorder: tuple[float, float] | None = Field(description="probability; late by so many RTTs")
+    outage_s: float | None
+    cross: tuple[str, int, float] | None = Field(description="algorithm, flows, start in s")
+    pulses: tuple[float, float, float] | None = Field(
+        description="period in s, length in RTTs, rate over the link's"
+    )
+    pauses: tuple[float, float] | None = Field(description="so many BDPs every so many s")
+    second: float | None = Field(description="RTT of the second flow over that of the first")
+
+
+class Attack(_Form):
+    """What `ackclock attack` found: attack.json, and the answer of the tool attack."""
+
+    version: Literal[1]
+    algorithm: str
+    hurt: str
+    what: str = Field(description="what gets worse, in words")
+    against: str | None
+    seed: int
+    tried: int
+    trouble: Trouble
+    damage: float
+    damage_of_other: float | None
+    excess: float = Field(description="what counts: the difference")
+    threshold: float = Field(description="below it the algorithm counts as mended")
+    crash: str | None
+    seeds: int = Field(description="runs whose mean the damage is")
+    face: int = Field(description="which of them is shown")
+    scenario: str | None = Field(None, description="of the tool: that run, as TOML")
+    stopped: str | None = Field(None, description="of the tool: the budget")
+
+
+Value = bool | int | float | str | None
+
+
+class Run(_Form):
+    """The answer of the tool run; `ackclock run --json` has the same without version."""
+
+    version: Literal[1]
+    backend: Literal["sim"]
+    seed: int
+    duration_s: float
+    common_s: tuple[float, float] = Field(description="while all flows are active")
+    utilisation: float | None
+    jain_index: float | None
+    packets: int
+    wall_time_s: float
+    cpu_time_s: float
+    trace_hash: str
+    lost_acks: int | None = None
+    flows: list[dict[str, Value]]
+    sessions: list[dict[str, Value]]
+    queues: list[dict[str, Value]]
+    traces: list[dict[str, Any]]
+
+
 def schema() -> str:
-    """The JSON Schema of a card."""
-    return json.dumps(Card.model_json_schema(), indent=1, ensure_ascii=False)
+    """The JSON Schema of all."""
+    assert VERSION == 1
+    return json.dumps(TypeAdapter(Card | Attack | Run).json_schema(), indent=1, ensure_ascii=False)
 
 
 if __name__ == "__main__":
