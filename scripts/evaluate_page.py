@@ -23,7 +23,7 @@ ackclock evaluate my_cc.c --check thresholds.toml        # for continuous integr
 The runs are kept: the same command resumes, and after a change of the C file only its own runs are
 made again.
 
-The terminal shows one line a row, with the number that says most of its marks. The page
+The terminal shows one line a row. The page
 (`index.html`) has a figure a row, and every number with its 95 % interval and its margin. The name
 of a number is a link to its scenario file. `card.json` and `rows.parquet` have the same for
 programs. `--json --no-page` prints `card.json` and draws nothing.
@@ -69,8 +69,8 @@ card["objective"]
 C files run in a process of their own ([limits](security.md#c-files)): a crash is an answer.
 `held_out=7` (`--held-out 7`) asks the same at few points that this seed draws: rate, RTT, buffer
 and flows up to a factor of 1.19 beside the card's, with other seeds, segments, timers and stacks,
-and once for ten times as long. What is better on the card's own, twice, is recognised: the card
-fails.
+and once for ten times as long. What is better on the card's own, twice, by more than drawn links
+differ, is recognised: the card fails.
 The card's seeds follow `nonce`, which `.ackclock/nonce` keeps and `--nonce` gives.
 
 `make .venv/programs` (with wheels: `pip install "ackclock[programs]"`) adds two ways to call it.

@@ -70,7 +70,7 @@ def test_who_is_made_for_the_card_is_recognised(faces):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["cubic", "bbr", "copa"])
+@pytest.mark.parametrize("name", ["cubic", "bbr", "copa", "vegas"])
 def test_an_honest_algorithm_is_not_recognised(name):
     assert not recognised(name, ["R3", "R7", "R10b"], 1)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ackclock.base import units
 from ackclock.estimates.stats import Estimate
-from ackclock.questions.card import QUICK_SEEDS, Answers, Number, Question
+from ackclock.questions.card import Answers, Number, Question
 from ackclock.scenario.scenario import Scenario
 
 #: Rate, RTT, buffer and number of flows are the card's times a factor from 2^-MOST to 2^MOST.
@@ -24,8 +24,8 @@ HEADER_BYTES = 52
 LONG = 10
 #: A gap of so many margins is asked again.
 DOUBTFUL = 2
-#: Repeats of what is asked again, and what draws their links.
-AGAIN, ANEW = 10, 1
+#: Repeats of what is asked again, also in long runs, and what draws their links.
+AGAIN, LONG_AGAIN, ANEW = 10, 5, 1
 #: All flows start up to so many RTTs later.
 LATE_RTTS = 10
 
@@ -114,9 +114,15 @@ class Gap:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The 95 % interval of how much better it does on the card's links."""
-        of = [self.fixed, self.held_out]
-        half = math.hypot(*(0.0 if each.n == 1 else (each.high - each.low) / 2 for each in of))
+        """The 95 % interval of how much better it does on the card's links than on one more.
+
+        A prediction interval: how its own numbers differ from drawn link to drawn link is in it, as
+        the card's is one of these links to an algorithm that does not know it.
+        """
+        spread = [(self.fixed, 1.0), (self.held_out, math.sqrt(self.held_out.n + 1))]
+        half = math.hypot(
+            *(0.0 if of.n == 1 else (of.high - of.low) / 2 * times for of, times in spread)
+        )
         return self.mean - half, self.mean + half
 
     @property
@@ -155,10 +161,10 @@ def drawn(questions: Sequence[Question], seed: int) -> list[Question]:
 
 
 def again(question: Question) -> Question:
-    """The same on links that are drawn anew, more of them; of long runs as many."""
+    """The same on links that are drawn anew, more of them."""
     assert question.drawn_by is not None
     points = {**question.points, **question.quick}
-    seeds = AGAIN if question.times == 1 else min(question.seeds, QUICK_SEEDS)
+    seeds = AGAIN if question.times == 1 else LONG_AGAIN
     drawn_by = (*question.drawn_by, ANEW)
     return replace(question, points=points, quick={}, drawn_by=drawn_by, seeds=seeds)
 
