@@ -5,6 +5,7 @@ mod attacks;
 mod change;
 mod cheats;
 mod common;
+mod compiler;
 mod cubic;
 mod cubic_fc;
 mod delay_based;

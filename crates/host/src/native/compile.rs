@@ -351,7 +351,7 @@ impl<'a> Job<'a> {
         let ours = scratch.path();
         let mut missing = Vec::new();
         loop {
-            let output = compiler.run(|cc| {
+            let output = compiler.run(ours, |cc| {
                 including(cc, ours, directory);
                 cc.args(more).args(["-x", "c", "-E"]).arg(file);
             });
@@ -384,7 +384,7 @@ impl<'a> Job<'a> {
         ours: &Path,
         arguments: impl FnOnce(&mut Command),
     ) -> Result<(), AlgorithmError> {
-        match compiler.run(arguments) {
+        match compiler.run(ours, arguments) {
             Ok(output) if output.status.success() => Ok(()),
             Ok(output) => Err(self.refused(&output, ours)),
             Err(error) => Err(self.cannot(&error)),

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::algorithm::CHECKED;
+use crate::native::confine;
 use crate::trust;
 
 /// As build.rs compiles the built-in algorithms, which have all warnings besides.
@@ -127,8 +128,12 @@ impl Compiler {
         }
     }
 
-    /// Runs it, without input and within limits.
-    pub(crate) fn run(&self, arguments: impl FnOnce(&mut Command)) -> io::Result<Output> {
+    /// Runs it, without input, within limits, and so that it writes in `scratch` alone.
+    pub(crate) fn run(
+        &self,
+        scratch: &Path,
+        arguments: impl FnOnce(&mut Command),
+    ) -> io::Result<Output> {
         let mut command = Command::new(&self.words[0]);
         command
             .args(&self.words[1..])
@@ -136,9 +141,12 @@ impl Compiler {
             .args(REFUSED.split_whitespace())
             .args(&self.zeroes)
             .env("LC_ALL", "C")
+            .envs(["TMPDIR", "HOME"].map(|each| (each, scratch)))
+            .env_remove("XDG_CACHE_HOME")
             .stdin(Stdio::null());
         arguments(&mut command);
         limit(&mut command);
+        confine::command(&mut command, scratch);
         output_within(&mut command, WAIT_LIMIT)
     }
 }

@@ -1,6 +1,7 @@
 //! What a process that has to do with strangers' files may still do, for good.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Confines this process, its threads and whatever it starts: it reads files and starts programs, as a
 /// compiler must, but writes only below these directories, and to /dev/null, has no network and
@@ -9,6 +10,11 @@ use std::path::PathBuf;
 /// calls must be the only one. Returns what holds: "confined: …", or "not confined: …" and why.
 pub fn to_directories(directories: &[PathBuf]) -> String {
     on_this_system::to_directories(directories)
+}
+
+/// Confines what a command starts in that way to one directory, as far as this Linux can.
+pub(crate) fn command(command: &mut Command, directory: &Path) {
+    on_this_system::command(command, directory);
 }
 
 /// Confines this process, as that does, to computing: it has threads and memory, and reads and writes what
@@ -23,6 +29,8 @@ mod on_this_system {
         to_computing()
     }
 
+    pub fn command(_: &mut std::process::Command, _: &std::path::Path) {}
+
     pub fn to_computing() -> String {
         "not confined: this is not Linux".into()
     }
@@ -33,11 +41,13 @@ mod on_this_system {
     use std::collections::BTreeMap;
     use std::env::consts::ARCH;
     use std::error::Error;
+    use std::os::unix::process::CommandExt as _;
     use std::path::{Path, PathBuf};
+    use std::process::Command;
 
     use landlock::{
         Access as _, AccessFs, AccessNet, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
-        RulesetCreatedAttr as _, RulesetStatus, Scope, ABI,
+        RulesetCreated, RulesetCreatedAttr as _, RulesetStatus, Scope, ABI,
     };
     use seccompiler::{
         apply_filter, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
@@ -125,18 +135,40 @@ mod on_this_system {
     ];
 
     pub fn to_directories(directories: &[PathBuf]) -> String {
-        let files = || -> Fallible<_> {
-            let writes = AccessFs::from_write(ABI::V6);
-            let null = beneath(Path::new("/dev/null"), AccessFs::WriteFile.into())?;
-            let of = |each: &PathBuf| beneath(each, writes);
-            let rest: Fallible<Vec<_>> = directories.iter().map(of).collect();
-            landlock(writes, [null].into_iter().chain(rest?))
-        };
-        let calls = || {
-            let rules = REFUSED.into_iter().map(|call| (call, vec![])).collect();
-            apply(rules, SeccompAction::Allow, libc::EPERM)
-        };
+        let files = || -> Fallible<_> { Ok(writing(directories)?.restrict_self()?.ruleset) };
+        let calls = || -> Fallible<()> { Ok(apply_filter(&refusing()?)?) };
         confined(files(), calls())
+    }
+
+    pub fn command(command: &mut Command, directory: &Path) {
+        // All that allocates is done here: between fork and exec there are system calls alone.
+        let mut files = writing(&[directory.into()]).ok();
+        let calls = refusing().ok();
+        let confine = move || {
+            if let Some(files) = files.take() {
+                let _ = files.restrict_self();
+            }
+            if let Some(calls) = &calls {
+                let _ = apply_filter(calls);
+            }
+            Ok(())
+        };
+        // SAFETY: see above.
+        unsafe { command.pre_exec(confine) };
+    }
+
+    /// Writing below these directories alone.
+    fn writing(directories: &[PathBuf]) -> Fallible<RulesetCreated> {
+        let writes = AccessFs::from_write(ABI::V6);
+        let null = beneath(Path::new("/dev/null"), AccessFs::WriteFile.into())?;
+        let of = |each: &PathBuf| beneath(each, writes);
+        let rest: Fallible<Vec<_>> = directories.iter().map(of).collect();
+        landlock(writes, [null].into_iter().chain(rest?))
+    }
+
+    fn refusing() -> Fallible<BpfProgram> {
+        let rules = REFUSED.into_iter().map(|call| (call, vec![])).collect();
+        filter(rules, SeccompAction::Allow, libc::EPERM)
     }
 
     pub fn to_computing() -> String {
@@ -156,7 +188,7 @@ mod on_this_system {
             }
             // No filter sees what clone3 is asked for: without it, the C library calls clone.
             let clone3 = Rules::from([(libc::SYS_clone3, vec![])]);
-            apply(clone3, SeccompAction::Allow, libc::ENOSYS)?;
+            apply_filter(&filter(clone3, SeccompAction::Allow, libc::ENOSYS)?)?;
             let program = SeccompFilter::new(
                 rules,
                 SeccompAction::Errno(libc::EPERM as u32),
@@ -165,18 +197,22 @@ mod on_this_system {
             )?;
             Ok(apply_filter(&BpfProgram::try_from(program)?)?)
         };
-        confined(landlock(AccessFs::from_all(ABI::V6), []), calls())
+        let files = || -> Fallible<_> {
+            let none = landlock(AccessFs::from_all(ABI::V6), [])?;
+            Ok(none.restrict_self()?.ruleset)
+        };
+        confined(files(), calls())
     }
 
     fn beneath(path: &Path, access: BitFlags<AccessFs>) -> Fallible<PathBeneath<PathFd>> {
         Ok(PathBeneath::new(PathFd::new(path)?, access))
     }
 
-    /// Takes this access away but for the rules, with all ports, and signals to others.
+    /// What takes this access away but for the rules, with all ports, and signals to others.
     fn landlock(
         access: BitFlags<AccessFs>,
         rules: impl IntoIterator<Item = PathBeneath<PathFd>>,
-    ) -> Fallible<RulesetStatus> {
+    ) -> Fallible<RulesetCreated> {
         let mut set = Ruleset::default()
             .handle_access(access)?
             .handle_access(AccessNet::from_all(ABI::V6))?
@@ -185,14 +221,14 @@ mod on_this_system {
         for rule in rules {
             set = set.add_rule(rule)?;
         }
-        Ok(set.restrict_self()?.ruleset)
+        Ok(set)
     }
 
     /// Answers these calls with an error.
-    fn apply(rules: Rules, others: SeccompAction, error: i32) -> Fallible<()> {
+    fn filter(rules: Rules, others: SeccompAction, error: i32) -> Fallible<BpfProgram> {
         let refuses = SeccompAction::Errno(error as u32);
         let filter = SeccompFilter::new(rules, others, refuses, ARCH.try_into()?)?;
-        Ok(apply_filter(&BpfProgram::try_from(filter)?)?)
+        Ok(BpfProgram::try_from(filter)?)
     }
 
     fn confined(files: Fallible<RulesetStatus>, calls: Fallible<()>) -> String {

@@ -200,7 +200,7 @@ impl Job<'_> {
         let file = scratch.write("kernel.i", whole.as_bytes());
         let file = file.map_err(|error| self.cannot(&error))?;
         let object = scratch.path().join("kernel.o");
-        let output = compiler.run(|cc| {
+        let output = compiler.run(scratch.path(), |cc| {
             cc.args(["-g", "-fmax-errors=0", "-x", "cpp-output", "-c"]);
             cc.arg(&file).arg("-o").arg(&object);
         });
