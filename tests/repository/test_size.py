@@ -36,7 +36,7 @@ CEILINGS = {
     "ackclock.scenario": 990,
     "ackclock.scorecard": 1786,
     "ackclock.store": 251,
-    "ackclock.studies": 1211,
+    "ackclock.studies": 1228,
     "ackclock.sweeps": 856,
     "host": 6675,
     "linux": 5388,

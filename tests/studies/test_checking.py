@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,18 @@ def test_what_only_one_host_gets_is_told(check):
     assert [line.split(" this line")[0] for line in warnings] == [
         f"warning: mine.c:{first}: only BPF gets",
         f"warning: mine.c:{first + 2}: only the simulator gets",
+    ]
+
+
+def test_what_only_one_host_gets_of_a_file_in_the_kernels_form_is_told(check, tmp_path):
+    shutil.copy(HERE / "odd_shift.h", tmp_path)
+    text = (HERE / "tcp_odd.c").read_text()
+    begin = "static u32 odd_ssthresh"
+    text = text.replace(begin, f"#ifdef __bpf__\nstatic int of_bpf;\n#endif\n{begin}", 1)
+    line = text.splitlines().index("static int of_bpf;") + 1
+    warnings = [each for each in check(text)[1] if each.startswith("warning: ")]
+    assert [each.split(" this line")[0] for each in warnings] == [
+        f"warning: mine.c:{line}: only BPF gets"
     ]
 
 

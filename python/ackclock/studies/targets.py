@@ -11,6 +11,13 @@ from ackclock import _core
 
 #: Of libbpf, which no line of the user's depends on.
 _EMPTY = ("bpf_helpers.h", "bpf_core_read.h", "bpf_tracing.h")
+#: What conditions of a file in the kernel's form call; its headers are taken for empty.
+_KERNEL = (
+    "-DLINUX_VERSION_CODE=0x60c00",
+    "-DKERNEL_VERSION(a,b,c)=(((a)<<16)+((b)<<8)+(c))",
+    *(f"-D{name}(option)=0" for name in ("IS_ENABLED", "IS_BUILTIN", "IS_MODULE")),
+)
+_MISSING = re.compile(r"fatal error: '(\w[\w./-]*\.h)' file not found")
 #: The preprocessor's: line, file.
 _MARKER = re.compile(r'# (\d+) "((?:[^"\\]|\\.)*)"')
 #: Host → what clang is told.
@@ -20,7 +27,7 @@ _TARGETS = {"the simulator": (), "BPF": ("--target=bpf",)}
 def lines_of_one(spec: str) -> list[str]:
     """`my_cc.c:12: only BPF gets this line …`, for each block that is left out of one of them.
 
-    Nothing without clang, or of what is built in or in the kernel's form.
+    Nothing without clang, or of what is built in.
     Raises `AckclockError` if the file cannot be loaded.
     """
     snapshot = _core.Snapshot()
@@ -38,16 +45,15 @@ def lines_of_one(spec: str) -> list[str]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         own = users[0][0]
-        places = [f"-I{directory}/include", f"-I{directory}", f"-iquote{own.parent}"]
-        command = [clang, "-E", "-dD", "-std=gnu11", "-O2", *places, str(own)]
+        places = [f"-I{directory}/{each}" for each in ("include", ".", "missing")]
+        places.append(f"-iquote{own.parent}")
+        command = [clang, "-E", "-dD", "-std=gnu11", "-O2", *_KERNEL, *places, str(own)]
         gets = {}
         for host, target in _TARGETS.items():
-            done = subprocess.run(
-                [*command, *target], capture_output=True, text=True, errors="replace", check=False
-            )
-            if done.returncode:
+            text = _preprocessed([*command, *target], Path(directory, "missing"))
+            if text is None:
                 return []
-            gets[host] = set(_lines(done.stdout))
+            gets[host] = set(_lines(text))
     simulator, bpf = gets.values()
     found = []
     for file, lines in blocks.items():
@@ -63,6 +69,21 @@ def lines_of_one(spec: str) -> list[str]:
                     )
                 last = line
     return found
+
+
+def _preprocessed(command: list[str], missing: Path) -> str | None:
+    """What the command prints, with empty headers in place of those that are not here."""
+    while True:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", check=False
+        )
+        if not done.returncode:
+            return done.stdout
+        named = _MISSING.search(done.stderr)
+        if not named or ".." in named[1] or (missing / named[1]).exists():
+            return None
+        (missing / named[1]).parent.mkdir(parents=True, exist_ok=True)
+        (missing / named[1]).touch()
 
 
 def _lines(text: str) -> Iterable[tuple[str, int]]:
