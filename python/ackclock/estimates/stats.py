@@ -26,6 +26,7 @@ __all__ = [
     "exponential",
     "f_quantile",
     "mean_ci",
+    "student_t",
     "variance_ratio",
     "verdict",
 ]
@@ -64,7 +65,7 @@ def mean_ci(
     if n == 1:
         return Estimate(middle, -np.inf, np.inf, n, repeats=repeats)
     resamples = x[_resampled(n)]
-    tail = NormalDist().cdf(-math.sqrt(n / (n - 1)) * _student_t((1 + level) / 2, n - 1))
+    tail = NormalDist().cdf(-math.sqrt(n / (n - 1)) * student_t((1 + level) / 2, n - 1))
     low, high = np.quantile(statistic(resamples, axis=1), [tail, 1 - tail])
     return Estimate(middle, float(low), float(high), n, repeats=repeats)
 
@@ -143,7 +144,7 @@ def _beta(x: float, a: float, b: float) -> float:
     return math.exp(logs + a * math.log(x) + b * math.log1p(-x)) / (a * fraction) if x else 0.0
 
 
-def _student_t(probability: float, freedom: int) -> float:
+def student_t(probability: float, freedom: int) -> float:
     """Quantile of Student's t; its error is below 0.001 from 4 degrees of freedom on.
 
     Fisher's expansion (Abramowitz and Stegun 26.7.5); scipy would cost 24 MB of memory.

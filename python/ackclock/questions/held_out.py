@@ -5,10 +5,11 @@ import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import stdev
 from typing import Any
 
 from ackclock.base import units
-from ackclock.estimates.stats import Estimate
+from ackclock.estimates.stats import Estimate, student_t
 from ackclock.questions.card import Answers, Number, Question
 from ackclock.scenario.scenario import Scenario
 
@@ -25,7 +26,7 @@ LONG = 10
 #: A gap of so many margins is asked again.
 DOUBTFUL = 2
 #: Repeats of what is asked again, also in long runs, and what draws their links.
-AGAIN, LONG_AGAIN, ANEW = 10, 5, 1
+AGAIN, LONG_AGAIN, ANEW = 16, 5, 1
 #: All flows start up to so many RTTs later.
 LATE_RTTS = 10
 
@@ -114,15 +115,17 @@ class Gap:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The 95 % interval of how much better it does on the card's links than on one more.
+        """How much better it does on the card's links than on one more: 95 % are above the first.
 
-        A prediction interval: how its own numbers differ from drawn link to drawn link is in it, as
-        the card's is one of these links to an algorithm that does not know it.
+        The spread of its own numbers over drawn links is in it (a prediction interval): the card's
+        is one of these links to an algorithm that does not know it.
         """
-        spread = [(self.fixed, 1.0), (self.held_out, math.sqrt(self.held_out.n + 1))]
-        half = math.hypot(
-            *(0.0 if of.n == 1 else (of.high - of.low) / 2 * times for of, times in spread)
-        )
+        known = 0.0 if self.fixed.n == 1 else (self.fixed.high - self.fixed.low) / 2
+        n, spread = self.held_out.n, self.held_out.repeats
+        other = 0.0 if n == 1 else math.inf  # a run that was cut off has no number
+        if len(spread) > 1:
+            other = student_t(0.95, n - 1) * stdev(spread) * math.sqrt(1 + 1 / n)
+        half = math.hypot(known, other)
         return self.mean - half, self.mean + half
 
     @property

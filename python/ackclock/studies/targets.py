@@ -50,10 +50,10 @@ def lines_of_one(spec: str) -> list[str]:
         command = [clang, "-E", "-dD", "-std=gnu11", "-O2", *_KERNEL, *places, str(own)]
         gets = {}
         for host, target in _TARGETS.items():
-            text = _preprocessed([*command, *target], Path(directory, "missing"))
-            if text is None:
+            left = _preprocessed([*command, *target], Path(directory, "missing"))
+            if left is None:
                 return []
-            gets[host] = set(_lines(text))
+            gets[host] = set(_lines(left))
     simulator, bpf = gets.values()
     found = []
     for file, lines in blocks.items():
