@@ -453,8 +453,8 @@ RULES = (
     Mutant(
         "an interval is expanded for few repeats",
         "python/ackclock/estimates/stats.py",
-        "-math.sqrt(n / (n - 1)) * _student_t(",
-        "-_student_t(",
+        "-math.sqrt(n / (n - 1)) * student_t(",
+        "-student_t(",
         "tests/estimates",
     ),
     Mutant(

@@ -179,7 +179,7 @@ def test_pairs_that_were_cut_off():
 
 @pytest.mark.parametrize(("freedom", "quantile"), [(4, 2.7764), (9, 2.26216), (24, 2.06390)])
 def test_quantiles_of_students_t(freedom, quantile):
-    assert stats._student_t(0.975, freedom) == pytest.approx(quantile, abs=1e-3)
+    assert stats.student_t(0.975, freedom) == pytest.approx(quantile, abs=1e-3)
 
 
 @pytest.mark.parametrize(
