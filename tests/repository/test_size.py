@@ -48,7 +48,7 @@ CEILINGS = {
     "py-tables": 345,
     "quic": 997,
     "resolve": 3221,
-    "sim": 15967,
+    "sim": 15960,
     "wasm": 897,
 }
 

@@ -181,7 +181,7 @@ impl<W: Wire> Simulation<'_, W> {
             return Ok(false);
         }
         if flow.application_ns <= now_ns {
-            return Ok(!self.run_application(element, now_ns));
+            return Ok(!self.run_application(element, now_ns, ack_comes));
         }
         let sender = &mut connection.sender;
         // What pacing holds back leaves before an ACK of the same instant is handled: Linux's timer
@@ -201,12 +201,13 @@ impl<W: Wire> Simulation<'_, W> {
         Ok(true)
     }
 
-    /// Returns whether the application has stopped.
+    /// Returns whether the sender can send nothing now: its application has stopped, or the FINs of earlier
+    /// connections were due, and no ACK comes.
     #[cold]
     #[inline(never)]
-    pub(super) fn run_application(&mut self, element: usize, now_ns: u64) -> bool {
+    fn run_application(&mut self, element: usize, now_ns: u64, ack_comes: bool) -> bool {
         if self.answer_fins(element, now_ns) {
-            return false;
+            return !ack_comes;
         }
         let flow = &mut self.flows[element];
         let stopped = flow.application_ns <= now_ns && flow.run_application(self.scenario, now_ns);
@@ -286,7 +287,7 @@ impl<W: Wire> Simulation<'_, W> {
                 }
                 W::send(self, element, now_ns, path.data, Header::Established);
                 self.record_event(element, now_ns, EventKind::Established, None);
-                self.run_application(element, now_ns);
+                self.run_application(element, now_ns, true);
                 self.fault(element, now_ns)?;
                 self.transmit(element, now_ns);
             }

@@ -90,21 +90,15 @@ impl Many {
             && buffer_bytes < u128::from(WaitingBriefly::LIMIT) / 2
             && packets_in(scenario.duration_ns) < u128::from(NO_ACK) / 4
             && flows.len() < 1 << (u32::BITS - FLAGS);
-        // The packets of a round are dropped in the next: too late for a look at their flow.
-        let honest = scenario
-            .flows
-            .iter()
-            .all(|flow| flow.hides != Hides::Losses);
-        let equal = scenario
-            .flows
-            .iter()
-            .all(|flow| flow.mss_bytes.is_none() && flow.timestamps);
-        let reads = scenario
-            .flows
-            .iter()
-            .all(|flow| flow.read_rate_bps.is_none() && flow.gro_ns.is_none());
-        let plain =
-            scenario.sessions.is_empty() && scenario.sack_cost_ns == 0 && honest && equal && reads;
+        // The packets of a round are dropped, and read, in the next: too late for a look at their flow,
+        // and a write may have ended since.
+        let plain = scenario.flows.iter().all(|flow| {
+            let reads = flow.read_rate_bps.is_none() && flow.gro_ns.is_none();
+            let ends_once = flow.size_bytes.is_none() || flow.stop_ns.is_none();
+            let equal = flow.mss_bytes.is_none() && flow.timestamps;
+            flow.hides != Hides::Losses && reads && ends_once && equal
+        });
+        let plain = plain && scenario.sessions.is_empty() && scenario.sack_cost_ns == 0;
         let enough = packets_in(length_ns) >= (flows.len() as u128).div_ceil(MOST_FLOWS_PER_PACKET);
         if !(plain && fits && enough && length_ns > 0) {
             return None;
