@@ -48,7 +48,7 @@ CEILINGS = {
     "py-tables": 345,
     "quic": 997,
     "resolve": 3221,
-    "sim": 15960,
+    "sim": 15961,
     "wasm": 897,
 }
 

@@ -94,7 +94,8 @@ impl Many {
         // and a write may have ended since.
         let plain = scenario.flows.iter().all(|flow| {
             let reads = flow.read_rate_bps.is_none() && flow.gro_ns.is_none();
-            let ends_once = flow.size_bytes.is_none() || flow.stop_ns.is_none();
+            let endless = flow.size_bytes.is_none() && flow.writes.is_empty();
+            let ends_once = endless || flow.stop_ns.is_none();
             let equal = flow.mss_bytes.is_none() && flow.timestamps;
             flow.hides != Hides::Losses && reads && ends_once && equal
         });
