@@ -34,7 +34,7 @@ CEILINGS = {
     "ackclock.questions": 1433,
     "ackclock.results": 2222,
     "ackclock.scenario": 990,
-    "ackclock.scorecard": 1786,
+    "ackclock.scorecard": 1785,
     "ackclock.store": 251,
     "ackclock.studies": 1228,
     "ackclock.sweeps": 856,

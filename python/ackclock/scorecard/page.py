@@ -25,7 +25,7 @@ LEAD = (
 HELD_OUT = (
     "The same questions on links and hosts drawn around those of the card, and again where the "
     "first drawing is doubtful. The gap is how much better the algorithm does on the card's links, "
-    'in its difference to another: "recognised" if its 95 % interval is beyond the margin.'
+    'in its difference to another: "recognised" if 95 of 100 drawn links are worse by the margin.'
 )
 #: The words of the numbers.
 WORDS = {
@@ -34,9 +34,8 @@ WORDS = {
         "al., HotNets 2019). Two equal flows do each other 50 %"
     ),
     "1:4": "1 flow of the algorithm beside 4 of the other",
-    "1 BDP": "the bandwidth-delay product: what the path holds without a queue, rate × RTT",
+    "1 BDP": "rate × RTT",
     "p95, p99": "what 95 or 99 of 100 packets or transfers do not exceed",
-    "queue delay": "time that a packet waits at the bottleneck",
     "time until a newcomer has its share": (
         "from its start until it has had 80 % of an equal share for 10 s, in steps of 10 s"
     ),
