@@ -28,8 +28,10 @@ impl Sender {
         }
         if ack.ack > self.board.nxt() {
             // The FIN had arrived, and then left again with the last data.
-            let (ack, nxt) = (ack.clone(), self.board.nxt());
-            return self.handle_ack(now_ns, &Ack { ack: nxt, ..ack });
+            let (told, nxt) = (ack.clone(), self.board.nxt());
+            let of_data = Ack { ack: nxt, ..told };
+            let of_data = of_data.with_sacks(ack.sacks().iter().copied(), ack.flags().duplicate);
+            return self.handle_ack(now_ns, &of_data);
         }
         self.forget_plan();
         match self.era {
