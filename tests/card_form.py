@@ -168,6 +168,7 @@ class Run(_Form):
     lost_acks: int | None = None
     flows: list[dict[str, Value]]
     sessions: list[dict[str, Value]]
+    udp: list[dict[str, Value]] = Field(description="of programs, by port")
     queues: list[dict[str, Value]]
     traces: list[dict[str, Any]]
 

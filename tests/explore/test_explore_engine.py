@@ -96,7 +96,7 @@ def test_a_run_comes_to_python_s_summary():
     result = run(Scenario.from_text(TWO_LINKS, source=""))
     [messages] = node({"toml": TWO_LINKS})
     found, ours = messages[-1]["summary"], summary.json_ready(summary.summarise(result))
-    own = {"wall_time_s", "cpu_time_s", "trace_hash", "sessions", "traces"}
+    own = {"wall_time_s", "cpu_time_s", "trace_hash", "sessions", "udp", "traces"}
     assert found == {key: value for key, value in ours.items() if key not in own}
 
 

@@ -1,6 +1,7 @@
 """Marks, harm, and the links that are held out."""
 
 import polars as pl
+import pytest
 
 from ackclock.base import units
 from ackclock.estimates.stats import Estimate
@@ -53,13 +54,14 @@ def test_a_link_that_is_held_out_is_near_and_the_same_for_all():
 
 
 def test_a_gap_needs_both_intervals():
-    """By hand: half widths of 3 and 4 give 5, so a gap of 10 is from 5 to 15."""
+    """By hand: 3, and of one more link 2.132 s √(1 + 1/5) = 3.692, give 4.757."""
     number = card.Number("x", "utilisation", margin=4.9)
     row = sharing.ROWS[0]
-    gap = Gap(row, number, "reno", Estimate(2, -1, 5, 3), Estimate(-8, -12, -4, 3))
-    assert gap.ends == (5, 15)
+    drawn = Estimate(-8, -12, -4, 5, repeats=(-10, -9, -8, -7, -6))
+    gap = Gap(row, number, "reno", Estimate(2, -1, 5, 3), drawn)
+    assert gap.ends == pytest.approx((5.243, 14.757), abs=0.001)
     assert gap.counts
     less = card.Number("x", "delay_p95_ms", margin=1)
     assert not Gap(row, less, "reno", gap.fixed, gap.held_out).looks
-    wide = Gap(row, number, "reno", gap.fixed, Estimate(-8, -40, 24, 3))
+    wide = Gap(row, number, "reno", gap.fixed, Estimate(-8, -40, 24, 3, repeats=(-24, -8, 8)))
     assert (wide.counts, wide.looks) == (False, True)  # asked again
