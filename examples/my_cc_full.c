@@ -58,7 +58,7 @@ CC_HOOK(void, my_cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		return; /* the application limits the flow, not the window */
 	if (ca->rtt_us > ca->min_rtt_us &&
 	    ca->rtt_us - ca->min_rtt_us > cc_param(sk, target) * USEC_PER_MSEC) {
-		tp->snd_ssthresh = min(tp->snd_ssthresh, tp->snd_cwnd); /* slow start is over */
+		tp->snd_ssthresh = min(tp->snd_ssthresh, max(tp->snd_cwnd, 2U)); /* slow start ends */
 		return;
 	}
 	if (tcp_in_slow_start(tp)) {

@@ -11,7 +11,7 @@ CC_HOOK(void, rate_init, struct sock *sk)
 
 CC_HOOK(u32, rate_ssthresh, struct sock *sk)
 {
-	return tcp_sk(sk)->snd_cwnd;
+	return max(tcp_sk(sk)->snd_cwnd, 2U);
 }
 
 CC_HOOK(void, rate_main, struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)

@@ -4,7 +4,7 @@
 
 CC_HOOK(u32, never_ssthresh, struct sock *sk)
 {
-	return tcp_sk(sk)->snd_cwnd;
+	return max(tcp_sk(sk)->snd_cwnd, 2U);
 }
 
 CC_HOOK(void, never_cong_avoid, struct sock *sk, u32 ack, u32 acked)
