@@ -20,6 +20,10 @@ fn our_files_are_clean() {
     for name in all {
         bad.extend(fuzz(&path(name), 200, true).unwrap());
     }
+    for skeleton in ["my_cc.c", "my_cc_full.c"] {
+        let file = format!("{ALGORITHMS}/../examples/{skeleton}");
+        bad.extend(fuzz(&file, 1000, true).unwrap());
+    }
     assert_eq!(bad, Vec::<String>::new());
 }
 
