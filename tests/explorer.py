@@ -29,6 +29,31 @@ SHORT = 'duration = "5s"\nrtt = "40ms"\n' + LINK
 LONG = 'duration = "1440min"\nrtt = "40ms"\nsample_interval = "10s"\n' + LINK.replace(
     "20mbit", "10gbit"
 )
+#: Two links, an AQM, losses, ECN, a rate that changes, a flow that ends and one that stops.
+TWO_LINKS = """
+duration = "20s"
+rtt = "40ms"
+sample_interval = "5ms"
+[[link]]
+rate = "20mbit"
+buffer = "1bdp"
+rate_at = [{time = "8s", rate = "0bit"}, {time = "8.2s", rate = "22mbit"}]
+[[link]]
+rate = "18mbit"
+buffer = "30packets"
+queue = { kind = "step", threshold_packets = 20 }
+loss = 0.0004
+[[flow]]
+algorithm = "cubic"
+[[flow]]
+algorithm = "dctcp"
+start = "3s"
+size = "500kB"
+[[flow]]
+algorithm = "reno"
+start = "0.3s"
+stop = "15s"
+"""
 #: Most time for anything here: it ends a test that has failed.
 ANSWER_S = 300
 

@@ -14,6 +14,7 @@ from ackclock import Scenario, _core, run
 from ackclock.explore import worker
 from ackclock.results import summary
 from common import NODE, ROOT
+from explorer import TWO_LINKS
 
 LAB = Path(worker.__file__).parent / "static" / "lab"
 TRACES = [
@@ -63,33 +64,6 @@ def test_its_messages_are_those_of_the_page_s_worker():
     done = [each["done"] for each in messages if each["kind"] == "progress"]
     assert len(done) > 1
     assert done == sorted(done)
-
-
-#: Two links, an AQM, losses, ECN, a rate that changes, a flow that ends and one that stops.
-TWO_LINKS = """
-duration = "20s"
-rtt = "40ms"
-sample_interval = "5ms"
-[[link]]
-rate = "20mbit"
-buffer = "1bdp"
-rate_at = [{time = "8s", rate = "0bit"}, {time = "8.2s", rate = "22mbit"}]
-[[link]]
-rate = "18mbit"
-buffer = "30packets"
-queue = { kind = "step", threshold_packets = 20 }
-loss = 0.0004
-[[flow]]
-algorithm = "cubic"
-[[flow]]
-algorithm = "dctcp"
-start = "3s"
-size = "500kB"
-[[flow]]
-algorithm = "reno"
-start = "0.3s"
-stop = "15s"
-"""
 
 
 def test_a_run_comes_to_python_s_summary():
