@@ -127,7 +127,7 @@ def compare_command(
         list[str] | None,
         typer.Option(
             help=f"Compare these, with commas between them, or all: {ALGORITHM}. Repeatable. "
-            "With --on it is that of `run`, but for programs. [default: all]",
+            "With --on it means what `run` means by it; programs are compared. [default: all]",
             metavar="ALGORITHMS",
             autocompletion=complete_algorithm,
         ),
