@@ -7,7 +7,7 @@
 use super::bursts::{Bursts, Defers};
 use super::limits::Limits;
 use super::pacing::SK_PACING_NONE;
-use super::plan::{Any, Linux2_6, Linux6, Plan, LIMITED};
+use super::plan::{Any, Linux2_6, Linux6, Plan, LIMITED, SLOW};
 use super::sender::{Rexmit, Sender};
 use super::transmit::Transmit;
 use super::write_queue::PACKET_OVERHEAD_BYTES;
@@ -443,9 +443,7 @@ impl Sender {
             .send(self.host.counts(), now_ns, segments, pushed);
         burst.pushed |= self.pushes_bursts & (segments > 1);
         self.validation.on_sent(segments);
-        if !P::PREDICTED || self.in_softirq.acks_follow {
-            self.in_softirq.sent(segments);
-        }
+        self.in_softirq.sent(segments);
         if P::COMMON.is_some() {
             self.totals.sent(segments);
             self.host.set_next_send_ns(now_ns);
@@ -499,6 +497,9 @@ impl Sender {
             let sack = self.loss.has_sack();
             if self.board.collapse_last(self.host.counts(), sack) {
                 self.limits.collapse_fin();
+                // An ACK of the FIN that left alone is beyond `snd_nxt`: no header prediction.
+                self.lasting |= SLOW;
+                self.forget_plan();
             }
         }
     }
