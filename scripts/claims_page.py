@@ -3,24 +3,28 @@
 The live page and quick reports get the verdicts, too.
 
     claims_page.py DIRECTORY            DIRECTORY is docs
-    claims_page.py DIRECTORY REPORT     takes claims.csv and the pictures from a report before
+    claims_page.py DIRECTORY REPORT     takes claims and pictures from a report before
 
-`ackclock report -o out/report` makes a report; `make docs-claims` makes one, and writes the page.
+`ackclock report -o out/report` makes a report, and `ackclock reproduce PAPER --sensitivity` one
+of a paper, whose claims alone are taken: the page says which commit made which rows.
+`make docs-claims` makes a whole report, and writes the page.
 """
 
 import csv
 import json
 import re
-import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from PIL import Image
 
 from ackclock import papers
 from ackclock.draw.html import Table, look_of
+from ackclock.figures.claim import ERROR
 from ackclock.pages import tally
+from ackclock.pages.site import OURS
 
 PAGE = """# What the papers claim, and what we measured
 
@@ -31,10 +35,13 @@ and on what standards say of the same algorithms.
 * **holds**: the whole confidence interval of each part of the claim is within its bound.
 * **fails**: the interval of a part is outside, at a level that Holm corrects for the number of
   parts. **open**: neither.
-* **always**: no other assumption that we tried gives the opposite verdict. **depends 2/9**: 2 of 9
-  do, and the claim's card names them.
-* **bound**: the paper's, or ours. Each card has the paper's words, their section, and what turns
-  the verdict.
+* **always 9/0/0**: the verdict is the same with each of 9 other assumptions. **depends 6/2/1**: it
+  holds with 6, is open with 2, fails with 1; the card names those that differ. Each has the seeds
+  of the verdict, and each other measure is crossed with each other setup.
+* **ours / paper**: *number*, within 10 %; *order*, the sign or the shape alone; *fails*.
+* **bound**: the paper's, or ours. Each card has the paper's words and their section.
+* **reason**: the fault of `the paper`, an `unstated input` that decides, `hardware`, something of
+  `ours`, or `undecided`.
 
 {tallies}
 
@@ -42,8 +49,19 @@ and on what standards say of the same algorithms.
 CLAIM` measures one claim again, and `make docs-claims` all of them, with this page. Numbers without
 an interval are counted or computed. Nobody has digitised the papers' curves: their numbers are
 those of their texts.
+{chance}
 """
-LINE = ("claim", "verdict", "the paper", "measured, 95 % CI", "bound", "reason")
+CHANCE = """
+At 5 % about {expected:.0f} of {decided} decided verdicts would be chance. {weak} with a † do not
+survive 0.05 / {judged}, for {judged} rows together.
+"""
+MADE = "`make docs-claims` made {rows} at {made}."
+#: Of rows without a level.
+FEWER = """
+**Rows without a count behind `always`** have at most 5 seeds for each other assumption, and no †;
+their `depends 2/9` says that 2 of 9 give the opposite.
+"""
+LINE = ("claim", "verdict", "the paper", "measured, 95 % CI", OURS, "bound", "reason")
 PART = ("part", "verdict", "measured, 95 % CI", "bound", "whose", "runs")
 QUICK = """
 **Not judged here:** a claim that reads `quick` was run for this page with few or short runs only.
@@ -57,6 +75,7 @@ DRAWN = {
     for named in papers.load("all")
     for claim in named.figure.claims
 }
+PICTURED = [f"{named.file_name}.png" for named in papers.load("all")]
 Row = Mapping[str, str]
 
 
@@ -71,13 +90,15 @@ def page(rows: Sequence[Row], *, parts: bool = False) -> str:
     claims = [row for row in rows if not row["part"]]
     counted = [tally.of_texts(row["claim"], row) for row in claims]
     tallies = [tally.by_firmness(counted), tally.by_reason(counted)]
-    text = [PAGE.format(tallies="\n\n".join(map(_dense, tallies)))]
+    weak = {row["claim"] for row in claims if _is_weak(row, len(claims))}
+    text = [PAGE.format(tallies="\n\n".join(map(_dense, tallies)), chance=_chance(claims, weak))]
     if any(row["verdict"] == "quick" for row in claims):
         text.append(QUICK.lstrip())
     papers = list(dict.fromkeys(map(_paper, claims)))
     for paper in papers:
         some = [row for row in claims if _paper(row) == paper]
-        table = Table(LINE, [[_linked(row), *line(row)[1:]] for row in some])
+        cells = [[_linked(row), *line(row, weak)[1:]] for row in some]
+        table = Table(LINE, cells)
         text += [f"## {paper}", "", _dense(table), ""]
         if parts:
             text += ['<details class="claims" markdown="1"><summary>Cards</summary>', ""]
@@ -88,7 +109,49 @@ def page(rows: Sequence[Row], *, parts: bool = False) -> str:
         text += ["## Cards", ""]
         for row in claims:
             text += [f"### {row['claim']}", "", *_card(row), ""]
-    return "\n".join(text)
+    return "\n".join([*text, _made(claims)])
+
+
+def _is_weak(row: Row, rows: int) -> bool:
+    """Whether its verdict does not survive so many rows."""
+    return bool(row["chance"]) and not tally.survives(row["chance"], rows)
+
+
+def _chance(claims: Sequence[Row], weak: Collection[str]) -> str:
+    """How many verdicts would be chance; a verdict without randomness is none."""
+    decided = [row for row in claims if row["chance"] and float(row["chance"])]
+    if not decided:
+        return ""
+    expected = ERROR * len(decided)
+    return CHANCE.format(
+        expected=expected, decided=len(decided), weak=len(weak), judged=len(claims)
+    )
+
+
+def _made(claims: Sequence[Row]) -> str:
+    """By which commit; if there are several, which rows."""
+    by_commit = tally.by_paper(claims, lambda row: row["made by"])
+    if len(by_commit) == 1:
+        return f"{MADE.format(rows='all rows', made=next(iter(by_commit)))}\n"
+    largest = max(by_commit, key=lambda made: len(by_commit[made]))
+    said = [
+        "* " + MADE.format(rows=names, made=made)
+        for made, some in by_commit.items()
+        for names in ["all others" if made == largest else _named(some, claims)]
+    ]
+    said = [textwrap.fill(each, 100, subsequent_indent="  ") for each in said]
+    fewer = FEWER if any(row["firmness"] == "always" for row in claims) else ""
+    return "\n".join(["**Not all rows are of one commit.**", "", *said, fewer])
+
+
+def _named(some: Sequence[Row], claims: Sequence[Row]) -> str:
+    """Claims by their names, or by their paper where they are all of it."""
+    of = tally.by_paper(some, _paper)
+    every = tally.by_paper(claims, _paper)
+    return ", ".join(
+        paper if len(rows) == len(every[paper]) else ", ".join(row["claim"] for row in rows)
+        for paper, rows in of.items()
+    )
 
 
 def _dense(table: Table) -> str:
@@ -96,12 +159,13 @@ def _dense(table: Table) -> str:
     return re.sub(r" ?\| ?", "|", table.markdown())
 
 
-def line(row: Row) -> list[str]:
+def line(row: Row, weak: Collection[str] = ()) -> list[str]:
     """A claim's line: its verdict with the firmness, its bound with whose it is."""
     verdict = ", ".join(filter(None, (row["verdict"], row["firmness"])))
+    verdict += " †" * (row["claim"] in weak)
     bound = f"{row['bound']} ({row['whose']})" if row["whose"] else row["bound"]
     measured = row["measured, 95 % CI"]
-    return [_short(row), verdict, row["the paper"], measured, bound, row["reason"]]
+    return [_short(row), verdict, row["the paper"], measured, row[OURS], bound, row["reason"]]
 
 
 def _paper(row: Row) -> str:
@@ -155,13 +219,15 @@ def _card(row: Row, parts: Sequence[Row] | None = None) -> Iterator[str]:
     if row["verdict"] == "open":
         yield f"Runs: {row['runs']}."
     if row["turns with"]:
-        yield f"Turns with {row['turns with'] if on_site else _first(row['turns with'])}."
+        yield f"Otherwise with {row['turns with'] if on_site else _first(row['turns with'])}."
     if parts:
         table = Table(PART, [[each[column] for column in PART] for each in parts])
         yield ""
         yield table.html()
     if on_site and row["without effect"]:
         yield f"Without effect: {row['without effect']}."
+    if on_site:
+        yield f"`ackclock claims {row['claim']}`, {row['made by']}."
 
 
 def _first(text: str) -> str:
@@ -171,18 +237,27 @@ def _first(text: str) -> str:
 
 
 def take(report: Path, directory: Path) -> None:
-    """Takes claims.csv and the pictures of a report, the pictures in fewer colours."""
-    names = [f"{named.file_name}.png" for named in papers.load("all")]
-    if missing := [name for name in names if not (report / name).exists()]:
-        sys.exit(f"{report}: no {missing[0]}; let `ackclock report` end first")
-    shutil.copy(report / "claims.csv", directory)
-    shutil.rmtree(directory / PICTURES, ignore_errors=True)
-    (directory / PICTURES).mkdir()
-    for name in names:
-        with Image.open(report / name) as image:
-            small = image.convert("RGB")
-            small.thumbnail((WIDTH, 10 * WIDTH))
-            small.quantize(COLOURS).save(directory / PICTURES / name, optimize=True)
+    """Takes the claims of a report, and its pictures in fewer colours; others stay.
+
+    Raises `SystemExit` if the report was made of what is not committed, which no page may name.
+    """
+    new = {row["claim"]: row for row in data(report) if not row["part"]}
+    if unclear := [name for name, row in new.items() if "with changes" in row["made by"]]:
+        sys.exit(f"{report}: {unclear[0]} was made with changes that are not committed")
+    rows = [row for row in data(directory) if row["claim"] not in new] + data(report)
+    order = [*DRAWN]
+    rows = [row for row in rows if row["claim"] in order]
+    rows.sort(key=lambda row: order.index(row["claim"]))
+    with (directory / "claims.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, [*rows[0]], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    for name in PICTURED:
+        if (report / name).exists():
+            with Image.open(report / name) as image:
+                small = image.convert("RGB")
+                small.thumbnail((WIDTH, 10 * WIDTH))
+                small.quantize(COLOURS).save(directory / PICTURES / name, optimize=True)
 
 
 def verdicts(rows: Sequence[Row]) -> str:

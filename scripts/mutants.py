@@ -467,8 +467,8 @@ RULES = (
     Mutant(
         "looks share the error",
         "python/ackclock/estimates/sequential.py",
-        "two_tails(t, n - 1) > level",
-        "two_tails(t, n - 1) > ERROR",
+        "chance <= level",
+        "chance <= ERROR",
         "tests/estimates",
     ),
     Mutant(

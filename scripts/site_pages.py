@@ -257,7 +257,7 @@ def on_page_content(html, page, config, files):  # noqa: ARG001 (mkdocs gives th
         if found != 1:
             raise ValueError(f"{LEAGUE}: {found} pictures {scorecards.PICTURE}, not one")
     words = "|".join(report.VERDICTS)
-    firm = r"(, (?:always|depends[^<]*|one setup))?"
+    firm = r"(, (?:always|depends|one setup)[^<]*)?"
     plain = rf"<td((?![^>]*class)[^>]*)>(?:<strong>)?({words}){firm}(?:</strong>)?</td>"
 
     def coloured(found):

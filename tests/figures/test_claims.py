@@ -373,9 +373,9 @@ def test_what_a_verdict_depends_on(varied):
     assert turns.depends_on == ["rate (half: fails)"]
     assert stays.depends_on == []
     # Nobody has CUBIC, so that its variant changes no run.
-    assert list(turns.otherwise) == ["rate", "measure", "seeds"]
+    assert list(turns.otherwise) == ["rate", "measure", "rate and measure"]
     assert verdict_of(turns.otherwise["measure"]["of 6 Mb/s"]) == "holds"
-    assert turns.otherwise["rate"]["half"][0].estimate.n == 5
+    assert turns.otherwise["rate"]["half"][0].estimate.n == turns.parts[0].estimate.n == 10
 
 
 def test_a_claim_without_runs_is_measured_otherwise_at_once(tmp_path):
@@ -389,10 +389,10 @@ def test_how_the_sensitivity_is_shown(varied):
     turns, stays = varied.claims
     shown = [" ".join(row) for row in site.sensitivity_table(turns).rows]
     assert any(row.startswith("rate half fails") for row in shown)
-    assert site.card(turns)["firmness"] == "depends 1/4"
+    assert site.card(turns)["firmness"] == "depends 2/0/1"
     assert site.card(turns)["turns with"] == "rate (half: fails)"
-    assert site.card(turns)["without effect"] == "measure, seeds (2)"
-    assert site.card(stays)["firmness"] == "always"
+    assert site.card(turns)["without effect"] == "measure, rate and measure"
+    assert site.card(stays)["firmness"] == "always 1/0/0"
     assert site.claim_row(turns)["sensitivity"][0]["verdict"] == "fails"
     for claim in (turns, stays):
         axes = plots.sensitivity(claim).axes[0]
@@ -408,11 +408,7 @@ def test_each_tally_has_how_firm_verdicts_are_and_why(varied):
     assert table.header == ["paper", "holds", "fails"]
     assert table.rows[-1] == ["all", "3 (1 always, 1 depends, 1 one setup)", "1 (1 one setup)"]
     reasons = {row[0]: row[-1] for row in tally.by_reason(tally.counted(claims)).rows}
-    assert reasons == {
-        "not reproducible": "1",
-        "an unstated input decides": "1",
-        "none: it holds": "2",
-    }
+    assert reasons == {"undecided": "1", "unstated input": "1"}
     assert tally.in_words(claims) == (
         "4 claims: 3 (1 always, 1 depends, 1 one setup) hold, 1 (1 one setup) fail, 0 open"
     )

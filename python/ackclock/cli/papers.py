@@ -277,9 +277,9 @@ def claims_command(
         ackclock claims cubicfc.fig2.cubic-400s
         ackclock claims leith2007.fig14 --set link.1.buffer=2bdp
 
-    Without a figure it prints the claims of all papers. "depends 2/9" says that 2 of 9 other
-    assumptions give the opposite verdict; `ackclock claims CLAIM` names them. With --set each
-    claim also has its verdict as set up. The output directory holds claims.json,
+    Without a figure it prints the claims of all papers. "depends 6/2/1" says with how many other
+    assumptions it holds, is open, and fails; `ackclock claims CLAIM` names them. With --set
+    each claim also has its verdict as set up. The output directory holds claims.json,
     claims.parquet and claims.csv. Runs that `ackclock reproduce` has kept are not run again.
     docs/sweep.md says by which rule --until-decided adds seeds.
     """
@@ -331,7 +331,7 @@ def _print_claims(
     changed = f", with {', '.join(settings)}" if settings else ""
     for paper, some in site.by_paper(claims).items():
         title = f"Claims of {paper}{changed}"
-        less = ["reason", "whose"]
+        less = ["reason", "whose", site.OURS]
         print_report(title, site.claims_table(some, parts=parts), less=less)
 
 

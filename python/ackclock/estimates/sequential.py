@@ -76,18 +76,36 @@ def verdict(
 
 def at_look(estimate: Estimate, low: float, high: float, level: float) -> Verdict:
     """What one look with this level says of all the repeats of an estimate."""
+    for found, chance in _sides(estimate, low, high):
+        if chance <= level:
+            return found
+    return "open"
+
+
+def chance(estimate: Estimate, low: float, high: float) -> float:
+    """The least level at which a look decides; 0 without randomness, 1 where no level does.
+
+    A median has no level, and resamples have none below 2 / (their number + 1).
+    """
+    if estimate.n == 0:
+        return 0.0
+    if not estimate.can_look:
+        return 1.0
+    return min(level for _, level in _sides(estimate, low, high))
+
+
+def _sides(estimate: Estimate, low: float, high: float) -> list[tuple[Verdict, float]]:
+    """The level at which it fails, and that at which it holds."""
     # A repeat that was cut off may be larger, or smaller, than its number.
     may_rise, may_fall = math.isinf(estimate.high), math.isinf(estimate.low)
-    if estimate.resamples:
-        sides = [_side_of_resamples(estimate.resamples, bound, level) for bound in (low, high)]
-    else:
-        sides = [_side(estimate.repeats, bound, level) for bound in (low, high)]
-    at_low, at_high = sides
-    if (at_low < 0 and not may_rise) or (at_high > 0 and not may_fall):
-        return "fails"
-    over_low = math.isinf(low) or (at_low > 0 and not may_fall)
-    under_high = math.isinf(high) or (at_high < 0 and not may_rise)
-    return "holds" if over_low and under_high else "open"
+    side = _side_of_resamples if estimate.resamples else _side
+    values = estimate.resamples or estimate.repeats
+    (at_low, low_level), (at_high, high_level) = (side(values, bound) for bound in (low, high))
+    below = low_level if at_low < 0 and not may_rise else 1.0
+    above = high_level if at_high > 0 and not may_fall else 1.0
+    over = 0.0 if math.isinf(low) else low_level if at_low > 0 and not may_fall else 1.0
+    under = 0.0 if math.isinf(high) else high_level if at_high < 0 and not may_rise else 1.0
+    return [("fails", min(below, above)), ("holds", max(over, under))]
 
 
 def repeats_needed(estimate: Estimate, low: float, high: float, error: float = ERROR) -> int | None:
@@ -101,37 +119,37 @@ def repeats_needed(estimate: Estimate, low: float, high: float, error: float = E
     return math.ceil((critical * spread / nearest) ** 2) + 2 if nearest > 0 else None
 
 
-def _side(repeats: Sequence[float], bound: float, level: float) -> int:
-    """1 if the mean is above the bound at this level (of both tails), -1 below, 0 undecided."""
+def _side(repeats: Sequence[float], bound: float) -> tuple[int, float]:
+    """1 if the mean is above the bound, -1 below, and at which level (of both tails)."""
     if math.isinf(bound):
-        return 0
+        return 0, 1.0
     values = np.asarray(repeats) - bound
     n, mean, spread = len(values), float(values.mean()), float(values.std())
-    if mean == 0 or level < LEAST_LEVEL:
-        return 0
+    if mean == 0:
+        return 0, 1.0
+    side = 1 if mean > 0 else -1
     if spread <= 1e-12 * abs(mean):
-        return 1 if mean > 0 else -1
+        return side, LEAST_LEVEL
     w = mean / spread
     skewness = float(((values - mean) ** 3).mean()) / spread**3
     hall = w + skewness * w**2 / 3 + skewness**2 * w**3 / 27 + skewness / (6 * n)
-    for t in (w * math.sqrt(n - 1), hall * math.sqrt(n - 1)):
-        if t * mean <= 0 or two_tails(t, n - 1) > level:
-            return 0
-    return 1 if mean > 0 else -1
+    both = [t * math.sqrt(n - 1) for t in (w, hall)]
+    if any(t * mean <= 0 for t in both):
+        return 0, 1.0
+    return side, max(LEAST_LEVEL, *(two_tails(t, n - 1) for t in both))
 
 
-def _side_of_resamples(resamples: Sequence[float], bound: float, level: float) -> int:
+def _side_of_resamples(resamples: Sequence[float], bound: float) -> tuple[int, float]:
     """As `_side`, by how many of the resamples are on the other side of the bound.
 
-    The one that was not drawn counts as there: a level below 2 / (number + 1) decides nothing.
+    The one that was not drawn counts as there.
     """
     if math.isinf(bound):
-        return 0
+        return 0, 1.0
     values = np.asarray(resamples)
-    for side, others in ((1, values <= bound), (-1, values >= bound)):
-        if 2 * (int(others.sum()) + 1) / (len(values) + 1) <= level:
-            return side
-    return 0
+    others = {1: int((values <= bound).sum()), -1: int((values >= bound).sum())}
+    side = min(others, key=lambda each: others[each])
+    return side, min(1.0, 2 * (others[side] + 1) / (len(values) + 1))
 
 
 def two_tails(t: float, freedom: int) -> float:

@@ -112,14 +112,12 @@ def _repeats(
     quick: bool,
     variant: Variant | None = None,
 ) -> list[tuple[Point, int, Scenario]]:
-    """The repeats of the points. A variant has fewer."""
+    """The repeats of the points. A variant has as many, so that its verdict has the same power."""
     found: list[tuple[Point, int, Scenario]] = []
     for point in points:
         asked = seeds.get(at(experiment, point)) if isinstance(seeds, Mapping) else seeds
         number = asked or (experiment.quick_seeds if quick else experiment.seeds)
         number = 1 if experiment.seeds == 1 else number
-        if variant:
-            number = min(number, experiment.variant_seeds)
         arguments = variant.arguments if variant else {}
         found += repeats_of(experiment, [point], range(1, number + 1), arguments)
     return found

@@ -11,12 +11,12 @@ from ackclock.figures.quantity import Needs, Part, Rows, needs_of
 
 #: A claim without a bound is only `reported`; a quick run has too few or too short runs to judge.
 Verdict = Literal["holds", "fails", "open", "reported", "quick", "not testable"]
-#: `always`: nothing else that was tried gives the opposite verdict; `one setup`: nothing was.
+#: `always`: all else that was tried gives the same verdict; `one setup`: nothing was.
 Firmness = Literal["always", "depends", "one setup", ""]
-#: Why a claim does not simply hold. "unstated input": one that the paper leaves open decides.
-Reason = Literal[
-    "not reproducible", "unstated input", "hardware", "undecided", "nothing to judge", ""
-]
+#: Why a claim does not simply hold, in one of `REASONS`; "ours" is followed by its name.
+Reason = str
+#: "unstated input": one that the paper leaves open decides.
+REASONS = ("the paper", "unstated input", "hardware", "ours", "undecided")
 #: What a verdict would have to become for it to be the opposite.
 OPPOSITE: Mapping[str, Sequence[str]] = {
     "holds": ("fails",),
@@ -26,6 +26,10 @@ OPPOSITE: Mapping[str, Sequence[str]] = {
 
 #: How often a claim that holds may be said to fail, all its parts together.
 ERROR = 0.05
+#: How the name of an assumption ends that is changed together with the measure.
+CROSSED = " and measure"
+#: Ours is the paper's number if it is so near, as a part of it.
+NEAR = 0.1
 
 
 #: A part, or one that is judged.
@@ -65,6 +69,8 @@ class Claim:
     most_seeds: int = 0
     #: Why it is not testable here; it has no parts then.
     untestable: str = ""
+    #: Whose fault it is where it fails with all else that was tried: "the paper", "ours: …".
+    fault: str = ""
 
     @property
     def needs(self) -> Needs:
@@ -118,6 +124,13 @@ class Judged:
         return verdict
 
     @property
+    def chance(self) -> float:
+        """The level at which its verdict just stands; 1: no level was computed."""
+        if self.raw is None or self.verdict() == "open":
+            return 1.0
+        return sequential.chance(self.raw, *self._bounds)
+
+    @property
     def is_outside(self) -> bool:
         """Whether the mean is not where it must lie."""
         return self.raw is not None and not self._bounds[0] <= self.raw.mean <= self._bounds[1]
@@ -154,6 +167,12 @@ class JudgedEither(Either[Judged]):
         if verdicts == {"fails"} and all(part.verdict() != "holds" for part in self.others):
             return "fails"
         return "open"
+
+    @property
+    def chance(self) -> float:
+        """The level at which its verdict just stands."""
+        holds = self.verdict() == "holds"
+        return (min if holds else max)(part.chance for part in self.parts)
 
     @property
     def is_outside(self) -> bool:
@@ -230,55 +249,91 @@ class JudgedClaim:
         return f"{holding} of {len(self.parts)} hold" if len(self.parts) > 1 else ""
 
     @property
-    def tried(self) -> int:
-        """How many other assumptions it was judged with."""
-        return sum(map(len, self.otherwise.values()))
-
-    @property
-    def turning(self) -> list[tuple[str, str, Verdict]]:
-        """The assumptions that give the opposite verdict: what is left open, its value, verdict.
-
-        An open claim turns where it is decided.
-        """
+    def found(self) -> list[tuple[str, str, Verdict]]:
+        """The verdict with each other assumption: what is left open, its value, verdict."""
         if not self.is_judged:
             return []
-        every = (
+        return [
             (of, value, verdict_of(parts))
             for of, values in self.otherwise.items()
             for value, parts in values.items()
-        )
-        return [each for each in every if each[2] in OPPOSITE[self.verdict]]
+        ]
+
+    @property
+    def turning(self) -> list[tuple[str, str, Verdict]]:
+        """The assumptions that give the opposite verdict. An open claim turns where decided."""
+        return [each for each in self.found if each[2] in OPPOSITE[self.verdict]]
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """With how many other assumptions it holds, is open, and fails."""
+        verdicts = [verdict for _, _, verdict in self.found]
+        return verdicts.count("holds"), verdicts.count("open"), verdicts.count("fails")
 
     @property
     def firmness(self) -> Firmness:
-        """Whether another assumption gives the opposite; nothing of a claim without a verdict."""
+        """Whether another assumption gives another verdict; nothing of a claim without one."""
         if not self.is_judged:
             return ""
-        if not self.tried:
+        verdicts = {verdict for _, _, verdict in self.found}
+        if not verdicts:
             return "one setup"
-        return "depends" if self.turning else "always"
+        return "always" if verdicts == {self.verdict} else "depends"
+
+    @property
+    def chance(self) -> float | None:
+        """The level at which the verdict just stands (`sequential.chance`); None: it is open.
+
+        That of the part with the least room if it holds, else that of the part that fails most.
+        """
+        if not self.is_judged or self.verdict == "open":
+            return None
+        if self.verdict == "holds":
+            return max(part.chance for part in self.parts)
+        failing = (part.chance for part in self.parts if part.verdict() == "fails")
+        return min(1.0, len(self.parts) * min(failing))
+
+    @property
+    def ratios(self) -> list[float]:
+        """Ours over the paper's, of each part for which the paper has a number."""
+        return [
+            part.estimate.mean / part.part.quantity.paper
+            for part in flattened(self.parts)
+            if part.estimate and not isinstance(part.part.quantity.paper, str)
+        ]
+
+    @property
+    def nearness(self) -> str:
+        """How near to the paper's number: `number`, within a tenth; `order`, not; `fails`.
+
+        Nothing where the paper has no number, or no run tells.
+        """
+        if not self.is_judged or not self.ratios:
+            return ""
+        if all(abs(each - 1) <= NEAR for each in self.ratios):
+            return "number"
+        return "fails" if self.verdict == "fails" else "order"
 
     @property
     def reason(self) -> Reason:
         """Why it does not hold always; nothing of one that does, or that had one setup."""
-        if self.claim.untestable or self.claim.reported:
-            return "hardware" if self.claim.hardware else "nothing to judge"
-        if not self.is_judged:
-            return ""
-        if self.verdict == "holds" and not self.turning:
+        if self.claim.untestable:
+            return "hardware" if self.claim.hardware else "undecided"
+        if not self.is_judged or (self.verdict == "holds" and not self.turning):
             return ""
         if self.claim.hardware:
             return "hardware"
-        if self.verdict == "open":
-            return "undecided"
-        return "unstated input" if self.turning else "not reproducible"
+        if self.verdict != "open" and self.turning:
+            return "unstated input"
+        return self.claim.fault if self.verdict == "fails" and self.claim.fault else "undecided"
 
     @property
     def depends_on(self) -> list[str]:
-        """What turns the verdict into its opposite: "buffer (0.5 BDP: fails)"."""
+        """What gives another verdict: "buffer (0.5 BDP: fails, 2 BDP: open)"."""
         found: dict[str, list[str]] = {}
-        for of, value, verdict in self.turning:
-            found.setdefault(of, []).append(f"{value}: {verdict}")
+        for of, value, verdict in self.found:
+            if verdict != self.verdict:
+                found.setdefault(of, []).append(f"{value}: {verdict}")
         return [f"{of} ({', '.join(values)})" for of, values in found.items()]
 
     @property

@@ -81,8 +81,6 @@ class Experiment:
     #: Points of a quick run (default: all).
     quick_points: Sequence[Point] | None = None
     variants: Sequence[Variant] = ()
-    #: Repeats of each variant.
-    variant_seeds: int = 5
     #: Key of the scenario → why it has its value, where the paper does not say ("": it does).
     #: "*" is every other key.
     assumed: Mapping[str, str] = field(default_factory=dict)

@@ -3,15 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import polars as pl
-
 from ackclock.figures.batches import Batch
-from ackclock.figures.claim import Claim, JudgedClaim, JudgedParts, judged
+from ackclock.figures.claim import CROSSED, Claim, JudgedClaim, JudgedParts, judged
 from ackclock.figures.experiment import Experiment, Runs
-from ackclock.figures.quantity import Rows
-
-#: From this many repeats on, a claim is also judged by the odd and by the even seeds alone.
-HALVED = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,21 +35,21 @@ def judged_claims(
     found = []
     for claim in claims:
         otherwise: dict[str, dict[str, JudgedParts]] = {}
+        crossed: dict[str, dict[str, JudgedParts]] = {}
         for change in changes:
             if _matters(claim, change, plain):
                 changed = rows | {each.experiment: batches[each] for each in change.batches}
                 otherwise.setdefault(change.of, {})[change.value] = judged(claim.parts, changed)
+                for name, parts in claim.readings.items():
+                    both = crossed.setdefault(f"{change.of}{CROSSED}", {})
+                    both[f"{change.value}, {name}"] = judged(parts, changed)
         experiments = _experiments(claim)
         if changes or not experiments:
             for name, parts in claim.readings.items():
                 otherwise.setdefault("measure", {})[name] = judged(parts, rows)
-        if changes and all(_repeats(rows[each]) >= HALVED for each in experiments):
-            otherwise["seeds"] = {
-                name: judged(claim.parts, _half(rows, odd))
-                for name, odd in (("odd ones only", 1), ("even ones only", 0))
-            }
         shortened = quick and not all(each.is_quick for each in experiments)
-        found.append(JudgedClaim(claim, judged(claim.parts, rows, level), otherwise, shortened))
+        own = judged(claim.parts, rows, level)
+        found.append(JudgedClaim(claim, own, otherwise | crossed, shortened))
     return found
 
 
@@ -80,16 +74,3 @@ def _matters(claim: Claim, change: Change, plain: Mapping[Experiment, Batch]) ->
 
 def _experiments(claim: Claim) -> set[Experiment]:
     return {experiment for experiment, _ in claim.needs}
-
-
-def _repeats(runs: Runs) -> int:
-    """How often each point has run."""
-    return runs.table["seed"].n_unique()
-
-
-def _half(rows: Rows, odd: int) -> Rows:
-    """The runs with odd seeds, or with even ones."""
-    return {
-        experiment: Runs(experiment, runs.table.filter(pl.col("seed") % 2 == odd))
-        for experiment, runs in rows.items()
-    }

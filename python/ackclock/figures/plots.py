@@ -10,7 +10,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from ackclock.draw import plot, style
 from ackclock.estimates.repeats import Repeats
-from ackclock.figures.claim import Judged, JudgedClaim, JudgedEither
+from ackclock.figures.claim import CROSSED, Judged, JudgedClaim, JudgedEither
 from ackclock.figures.experiment import Experiment, Point
 from ackclock.figures.figure import Plot, View
 from ackclock.figures.quantity import Column, Quantity, needs_of
@@ -283,6 +283,7 @@ def sensitivity(claim: JudgedClaim) -> Drawing:
     rows += [
         (f"{of}: {value}", parts)
         for of, values in claim.otherwise.items()
+        if not of.endswith(CROSSED)
         for value, parts in values.items()
     ]
     first = claim.parts[0]

@@ -1,17 +1,15 @@
 """The report: a front page, a page for each paper, and the files beside them."""
 
-import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
-from ackclock import _core, papers
+from ackclock import papers
 from ackclock.base import units
 from ackclock.draw import html as report
 from ackclock.draw import plot, responsive
@@ -27,7 +25,6 @@ from ackclock.results.result import PAGE
 from ackclock.scenario.scenario import Scenario
 from ackclock.store.entries import write_manifest, write_parquet
 
-_QUIETLY: Any = {"capture_output": True, "text": True}
 _RULE = (
     "A claim holds if the whole 95 % interval of each of its parts is within the bound; it fails "
     "if that of a part is outside, at a level that Holm corrects for the number of parts. "
@@ -136,24 +133,11 @@ def write_checked(
         for name, each in figures
     ]
     sections.append(report.Section("Repeat it", code=command))
-    page = report.page("Linux beside the simulator", _made_by(), sections, kind="report")
+    page = report.page("Linux beside the simulator", site.made_by(), sections, kind="report")
     (directory / PAGE).write_text(page, encoding="utf-8")
     report.write_scripts(directory)
     certificates = {name: list(each.certificates) for name, each in figures}
     write_manifest({"command": command, "certificates": certificates}, directory)
-
-
-def _made_by() -> str:
-    """The engine's version, and the commit where ackclock runs from a checkout."""
-    here = Path(__file__)
-    git = ["git", "-C", str(here.parent)]
-    try:
-        subprocess.run([*git, "ls-files", "--error-unmatch", here.name], check=True, **_QUIETLY)
-        describe = [*git, "describe", "--always", "--abbrev=12", "--dirty=, with changes"]
-        commit = subprocess.run(describe, check=True, **_QUIETLY).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return f"ackclock {_core.engine_version()}"
-    return f"ackclock {_core.engine_version()}, commit {commit}"
 
 
 def _front_page(the: _Site, by_paper: Mapping[str, Sequence[Reproduced]]) -> str:
@@ -225,7 +209,7 @@ def _counted(figures: Sequence[Reproduced]) -> str:
 
 def _hint(figures: Sequence[Reproduced]) -> str:
     settings = figures[0].settings
-    words = f"{_CROSSES} {_made_by()}"
+    words = f"{_CROSSES} {site.made_by()}"
     words += f", with {', '.join(settings)}" if settings else ""
     return f'<p class="hint">{escape(words)}.</p>'
 
@@ -390,6 +374,7 @@ def _claim(the: _Site, figure: Reproduced, claim: JudgedClaim) -> str:
         for words, key in (
             ("The paper:", "the paper"),
             (f"{average.capitalize()}:", "measured, 95 % CI"),
+            ("Ours / paper:", site.OURS),
             ("Bound:", "bound"),
             ("Whose:", "whose"),
             ("Decided by:", "decided by"),
@@ -403,7 +388,7 @@ def _claim(the: _Site, figure: Reproduced, claim: JudgedClaim) -> str:
     turns = [
         (f"{words} {cells[key]}.")
         for words, key in (
-            ("Turns to the opposite with", "turns with"),
+            ("Another verdict with", "turns with"),
             ("Without effect:", "without effect"),
         )
         if cells[key]
@@ -415,7 +400,7 @@ def _claim(the: _Site, figure: Reproduced, claim: JudgedClaim) -> str:
         f"<blockquote>{escape(claim.claim.quote)}</blockquote>" if claim.claim.quote else "",
         f'<p class="found">{escape(" · ".join(found))}</p>' if found else "",
         f'<p class="found">{escape(" ".join(turns))}</p>' if turns else "",
-        f"<pre>ackclock claims {claim.id}</pre>",
+        f"<pre>ackclock claims {claim.id}  # {escape(cells['made by'])}</pre>",
     ]
     if len(claim.parts) > 1:
         summary, table = site.parts_table(claim)

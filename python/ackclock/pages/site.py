@@ -1,13 +1,17 @@
 """Tables of figures and claims, for screens, pages and programs."""
 
 import math
+import subprocess
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from ackclock import _core
 from ackclock.base import units
 from ackclock.draw import html
 from ackclock.estimates.stats import LEAST_REPEATS, Estimate
@@ -53,12 +57,18 @@ def _repeats(estimate: Estimate | None) -> str:
     return "—" if estimate is None else html.repeats(estimate)
 
 
+_QUIETLY: Any = {"capture_output": True, "text": True}
+#: What the column says: the ratio, and `JudgedClaim.nearness`.
+OURS = "ours / paper"
 #: The columns of a claim's line, and what a file says beside it.
 _LINE = (
-    *("claim", "verdict", "firmness", "the paper", "measured, 95 % CI"),
+    *("claim", "verdict", "firmness", "the paper", "measured, 95 % CI", OURS),
     *("bound", "whose", "reason"),
 )
-_BESIDE = ("runs", "decided by", "the paper says", "quote", "turns with", "without effect")
+_BESIDE = (
+    *("runs", "decided by", "the paper says", "quote", "turns with", "without effect"),
+    *("chance", "made by"),
+)
 _PART = ("part", "verdict", "measured, 95 % CI", "bound", "whose", "runs")
 _WHOSE = {"the paper's": "paper", "ours": "ours"}
 
@@ -110,14 +120,14 @@ def _part_line(cells: Sequence[str]) -> list[str]:
 
 def _line(claim: JudgedClaim) -> list[str]:
     """A claim's line. A quick run names no part that decides, as it has no verdict."""
-    firm = claim.firmness
-    if firm == "depends":
-        firm = f"depends {len(claim.turning)}/{claim.tried}"  # type: ignore[assignment]
+    firm: str = claim.firmness
+    if claim.found:
+        firm += " " + "/".join(map(str, claim.counts))
     head = [claim.id, claim.verdict, firm]
     if not claim.parts:
-        return [*head, claim.claim.paper, "", "", "", claim.reason]
+        return [*head, claim.claim.paper, "", "", "", "", claim.reason]
     if claim.quick and len(claim.parts) > 1:
-        return [*head, claim.claim.paper, "of each part", "of each part", "", claim.reason]
+        return [*head, claim.claim.paper, "of each part", "", "of each part", "", claim.reason]
     part = claim.decides
     paper = claim.claim.paper or _paper(part.part.quantity.paper, part.part.quantity.unit)
     bound = part.part.bound
@@ -125,22 +135,46 @@ def _line(claim: JudgedClaim) -> list[str]:
         *head,
         paper,
         _number(part.estimate, part.part.quantity.unit),
+        _ours(claim),
         bound,
         _WHOSE[part.part.owner] if bound else "",
         claim.reason,
     ]
 
 
+def _ours(claim: JudgedClaim) -> str:
+    """Ours over the paper's, and how near that is: "0.72 order"; of many the ends."""
+    found = sorted(claim.ratios)
+    ends = found if len(found) < 2 else [found[0], found[-1]]
+    return f"{' … '.join(f'{each:.2f}' for each in ends)} {claim.nearness}".strip()
+
+
 def _beside(claim: JudgedClaim) -> list[str]:
     """What a card says beside the line."""
     says, quote = claim.claim.says, claim.claim.quote
     if not claim.parts:
-        return ["", claim.claim.untestable, says, quote, "", ""]
+        return ["", claim.claim.untestable, says, quote, "", "", "", made_by()]
     part, decides = claim.decides, ""
     if len(claim.parts) == 1 or not claim.quick:
         decides = part.name + (f" ({claim.tally})" if claim.is_judged and claim.tally else "")
     runs = "" if claim.quick and len(claim.parts) > 1 else _repeats(part.estimate) + _more(claim)
-    return [runs, decides, says, quote, ", ".join(claim.depends_on), _without(claim)]
+    chance = "" if claim.chance is None else f"{claim.chance:.2g}"
+    turns = ", ".join(claim.depends_on)
+    return [runs, decides, says, quote, turns, _without(claim), chance, made_by()]
+
+
+@cache
+def made_by() -> str:
+    """The engine's version, and the commit where ackclock runs from a checkout."""
+    here = Path(__file__)
+    git = ["git", "-C", str(here.parent)]
+    try:
+        subprocess.run([*git, "ls-files", "--error-unmatch", here.name], check=True, **_QUIETLY)
+        describe = [*git, "describe", "--always", "--abbrev=12", "--dirty=, with changes"]
+        commit = subprocess.run(describe, check=True, **_QUIETLY).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return f"ackclock {_core.engine_version()}"
+    return f"ackclock {_core.engine_version()}, commit {commit}"
 
 
 def card(claim: JudgedClaim) -> dict[str, str]:
@@ -149,14 +183,9 @@ def card(claim: JudgedClaim) -> dict[str, str]:
 
 
 def _without(claim: JudgedClaim) -> str:
-    """What was tried that does not turn the verdict: "buffer (2), jitter"."""
-    turning = {(of, value) for of, value, _ in claim.turning}
-    found = []
-    for of, values in claim.otherwise.items():
-        count = sum((of, value) not in turning for value in values)
-        if count:
-            found.append(of if count == 1 else f"{of} ({count})")
-    return ", ".join(found)
+    """What was tried that leaves the verdict: "buffer (2), jitter"."""
+    same = Counter(of for of, _, verdict in claim.found if verdict == claim.verdict)
+    return ", ".join(of if count == 1 else f"{of} ({count})" for of, count in same.items())
 
 
 def _more(claim: JudgedClaim) -> str:
@@ -348,7 +377,8 @@ def claim_row(claim: JudgedClaim) -> dict[str, Any]:
     row: dict[str, Any] = {"id": claim.id, "says": claim.claim.says, "paper": claim.claim.paper}
     row |= _part_row(claim.decides) if claim.parts else _NO_PART
     row |= {"verdict": claim.verdict, "firmness": claim.firmness, "reason": claim.reason}
-    row |= {"tried": claim.tried, "turning": len(claim.turning)}
+    row |= {"otherwise": [*claim.counts], "turning": len(claim.turning), "chance": claim.chance}
+    row |= {"near": claim.nearness, "ours_over_paper": [*claim.ratios]}
     if len(claim.parts) > 1:
         if claim.quick:
             row |= dict.fromkeys(("bound", "mean", "low", "high", "n", "censored"))

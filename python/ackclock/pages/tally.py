@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from ackclock.base import units
 from ackclock.draw import html
 from ackclock.estimates.stats import LEAST_REPEATS
-from ackclock.figures.claim import Firmness, JudgedClaim, Verdict
+from ackclock.figures.claim import ERROR, REASONS, Firmness, JudgedClaim, Verdict
 
 T = TypeVar("T")
 
@@ -18,14 +18,6 @@ T = TypeVar("T")
 MANY = {"holds": "hold", "fails": "fail", "quick": "not judged", "reported": "reported"}
 FIRM: Sequence[Firmness] = ("always", "depends", "one setup")
 ORDER: Sequence[Verdict] = ("holds", "fails", "open", "reported", "not testable", "quick")
-REASONS = {
-    "not reproducible": "not reproducible",
-    "unstated input": "an unstated input decides",
-    "hardware": "hardware",
-    "undecided": "undecided",
-    "nothing to judge": "nothing to judge by",
-    "": "none: it holds",
-}
 #: A claim's paper, verdict, firmness and reason.
 Counted = tuple[str, str, str, str]
 #: Claim → what docs/claims.csv says of it; `scripts/claims_page.py` writes both.
@@ -86,11 +78,21 @@ def by_reason(claims: Sequence[Counted]) -> html.Table:
     """A row for each reason for which claims do not simply hold: how many of each paper."""
     papers = _papers(claims)
     rows = []
-    for reason, words in REASONS.items():
-        counts = [sum(each[3] == reason for each in some) for some in papers.values()]
+    for reason in REASONS:
+        counts = [sum(_reason(each) == reason for each in some) for some in papers.values()]
         if any(counts):
-            rows.append([words, *(str(count or "") for count in counts)])
+            rows.append([reason, *(str(count or "") for count in counts)])
     return html.Table(["reason", *papers], rows)
+
+
+def _reason(claim: Counted) -> str:
+    """Without the name of what of ours it is."""
+    return claim[3].partition(":")[0]
+
+
+def survives(chance: str, rows: int) -> bool:
+    """Whether a verdict that stands at this level still does if so many rows share the error."""
+    return float(chance) <= ERROR / rows
 
 
 def in_words(claims: Sequence[JudgedClaim]) -> str:

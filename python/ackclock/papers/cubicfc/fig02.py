@@ -53,7 +53,7 @@ FIGURE = Figure(
         Claim(
             "cubicfc.fig2.cubic-400s",
             "CUBIC needs ≈ 400 s to converge at 200 ms",
-            [convergence(CUBIC).within(200, 600).ours],
+            [convergence(CUBIC).beside(400).within(200, 600).ours],
             paper="≈ 400 s",
             quote="“Cubic needs about 400s to get to the convergence status” (II)",
             readings={name: [of.within(200, 600).ours] for name, of in others(CUBIC).items()},

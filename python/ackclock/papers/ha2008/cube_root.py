@@ -46,7 +46,7 @@ def _ratio(build: str, unit: str) -> Quantity:
     name = f"bisection / Newton–Raphson in {unit}, {build}"
     ratios = (a / b).tolist()
     found = stats.exact(ratios[0]) if len(ratios) == 1 else stats.mean_ci(ratios)
-    return computed(name, "", (), lambda _: found).beside("> 10")
+    return computed(name, "", (), lambda _: found).beside(10)
 
 
 def _deviation(build: str, method: str) -> list[float]:

@@ -103,7 +103,6 @@ TWO_CUBIC = Experiment(
     row,
     # One number of all runs together.
     seeds=24,
-    variant_seeds=12,
     variants=(
         *testbed.BUFFERS,
         *testbed.VARIANTS[1:],
@@ -126,7 +125,7 @@ PLATEAU = (INSIDE - OUTSIDE).named("time near Wmax, middle − outer half of epo
 
 
 def _parts(of: Quantity) -> list[Part]:
-    return [of.below(200), PLATEAU.above(0).ours]
+    return [of.beside(200).below(200), PLATEAU.above(0).ours]
 
 
 FIGURE = Figure(

@@ -203,7 +203,7 @@ def _slow(column: Column, rates: tuple[int, ...] = RATES_MBPS) -> list[Part]:
         column.difference(f"{column.name}, {fast} Mb/s − {slow} Mb/s", rate_mbps=(fast, slow))
         for slow, fast in pairwise(rates)
     ]
-    return [*(each.above(0) for each in later), _most(column, rates[-1]).above(300)]
+    return [*(each.above(0) for each in later), _most(column, rates[-1]).beside(300).above(300)]
 
 
 def _today(rate_mbps: int) -> Scenario:

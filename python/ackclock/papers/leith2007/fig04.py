@@ -76,7 +76,6 @@ WEB = Experiment(
     _scenario,
     row,
     seeds=25,
-    variant_seeds=25,
     quick=["duration=400s"],
     quick_seeds=2,
     variants=(

@@ -42,7 +42,8 @@ SIZES_MB = (2, 5, 20, 50, 100)
 LARGE_MB = tuple(size for size in SIZES_MB if size >= 20)
 WARM_UP_S = 60
 ALONE, BESIDE = "alone", "beside a long flow"
-PAPER = {RENO: "≈ 1", CUBIC: "> 4", HTCP: "≈ 2"}
+PAPER = {RENO: 1, CUBIC: 4, HTCP: 2}
+SAID = {RENO: "≈ 1", CUBIC: "> 4", HTCP: "≈ 2"}
 
 
 def _scenario(
@@ -141,7 +142,7 @@ def _long_htcp_over_standard(size_mb: int) -> Quantity:
 LONG_RATIO = mean_of(
     "long flow's throughput, H-TCP / standard, from 20 MB on",
     [_long_htcp_over_standard(size) for size in LARGE_MB],
-).beside("≈ 5")
+).beside(5)
 
 _PARTS = [
     _slower_of_large(HTCP).within(1.5, 3).ours,
@@ -170,9 +171,9 @@ def _completion(where: str) -> plots.Curves:
 def _paper(axes: Axes) -> None:
     """The paper's factors, in the panel that has ours."""
     if axes.get_ylabel() == "times slower":
-        for algorithm, words in PAPER.items():
-            y, colour = float(words.split()[1]), plots.line_style(algorithm)["color"]
-            plots.by_paper(axes, y, words, colour, beside=True)
+        for algorithm, number in PAPER.items():
+            colour = plots.line_style(algorithm)["color"]
+            plots.by_paper(axes, number, SAID[algorithm], colour, beside=True)
 
 
 FIGURE = Figure(

@@ -13,7 +13,9 @@ from ackclock.figures import Claim, Column, Figure, plots
 from ackclock.papers.leith2007.fig02 import CONVERGED_S, JOINED
 
 RATES_MBPS = (10, 250)
-EPOCHS = Column(JOINED, "epochs_lag_1", "lag-1 autocorrelation of the epoch's length", "", -1)
+EPOCHS = Column(
+    JOINED, "epochs_lag_1", "lag-1 autocorrelation of the epoch's length", "", "period two"
+)
 PEAKS = Column(JOINED, "peaks_lag_1", "lag-1 autocorrelation of the peaks", "", "no cycle")
 
 

@@ -88,7 +88,9 @@ UTILISATION = {
         "utilisation",
         f"utilisation, {NAMES[algorithm]}, {rate} Mb/s",
         "",
-        "≈ 0.5 below 30 %" if (algorithm, rate) == (CUBIC, 250) else "",
+        (lambda point: 0.5 if point["buffer_percent"] < 30 else "")
+        if (algorithm, rate) == (CUBIC, 250)
+        else "",
     )
     for algorithm in (CUBIC, RENO)
     for rate in RATES_MBPS

@@ -67,7 +67,7 @@ FIGURE = Figure(
         Claim(
             "squareff.fig2.cubic-unfair",
             "CUBIC at 2 v 128 ms: one flow gets more than twice the throughput of the other",
-            [ratio(RATIO, CUBIC, 128).above(2)],
+            [ratio(RATIO, CUBIC, 128).beside(2).above(2)],
             paper="> 2",
             quote="“In the case of RTT 2ms and RTT 128ms, one connection obtained more than twice "
             "performance” (III.A)",

@@ -107,7 +107,7 @@ AT_MARK = Column(
 
 
 def _decrease(name: str, says: str, to: float, quote: str, of: Quantity) -> Claim:
-    part = of.within(to - 0.01, to + 0.01).ours
+    part = of.beside(to).within(to - 0.01, to + 0.01).ours
     return Claim(f"standards.{name}", says, [part], paper=f"{to:g}", quote=quote)
 
 

@@ -112,7 +112,12 @@ FIGURE = Figure(
         Claim(
             "standards.rfc8033.pie",
             "PIE holds the mean queue delay near 15 ms",
-            [DELAY.at(queue="pie").within(0.8 * QDELAY_REF_MS, 1.2 * QDELAY_REF_MS).ours],
+            [
+                DELAY.at(queue="pie")
+                .beside(QDELAY_REF_MS)
+                .within(0.8 * QDELAY_REF_MS, 1.2 * QDELAY_REF_MS)
+                .ours
+            ],
             paper="15 ms",
             quote="“AQM Latency Target (default: 15 milliseconds)” (RFC 8033, A)",
         ),

@@ -74,7 +74,7 @@ FIGURE = Figure(
         Claim(
             "standards.rfc6298.floor",
             "The RTO is never below one second",
-            [each.above(1) for each in RTO.everywhere()],
+            [each.beside(1).above(1) for each in RTO.everywhere()],
             paper="1 s",
             quote="“the RTO SHOULD be rounded up to 1 second” (2.4)",
         ),
