@@ -13,6 +13,7 @@ import ackclock
 import firefox
 from ackclock import Scenario, _core
 from acts import fill, run, show_form, until_whole
+from c_files import FILE, REFUSED, cheats
 from common import NODE, ROOT, SLOW_MS
 from lab_page import CLANG
 from test_explore_engine import LAB
@@ -31,15 +32,6 @@ ecn = true
 [[flow]]
 algorithm = "{0}"
 start = "2s"
-"""
-#: As `file` of crates/host/tests/cheats.rs, whose `ack` is 0.
-FILE = """#include "tcp_cc.h"
-struct x {{ u32 a[4]; }};
-CC_PRIVATE(struct x);
-{before}
-CC_HOOK(void, x_avoid, struct sock *sk, u32 ack, u32 acked) {{
-struct tcp_sock *tp = tcp_sk(sk); struct x *ca = inet_csk_ca(sk); ack = tp->lost >> 31; {what} }}
-CC_ALGORITHM(x, "x", .ssthresh = tcp_reno_ssthresh, .cong_avoid = x_avoid);
 """
 
 pytestmark = [
@@ -100,63 +92,16 @@ def test_storage_of_a_file(node):
     assert told["trace_hash"] == native.manifest["trace_hash"]
 
 
-def cheats():
-    """What a file does, and what is said of it: those of the native host's tests."""
-    text = (ROOT / "crates/host/tests/cheats.rs").read_text()
-    string = r'"(?:[^"\\]|\\.)*"'
-    found = re.findall(rf"^    \(({string}), ({string})\),$", text, re.MULTILINE)
-    assert len(found) >= 23
-    return [tuple(map(json.loads, each)) for each in found]
-
-
 def test_a_file_touches_its_own_state_and_nothing_else(node):
-    # Of these arrays clang knows the size, and makes nothing of what lies beyond.
-    tried = [(what, words) for what, words in cheats() if "up[i]" not in what]
-    jobs = [job("my_cc.c", FILE.format(before="", what=what)) for what, _ in tried]
-    for (what, words), told in zip(tried, node(*jobs), strict=True):
+    jobs = [job("my_cc.c", FILE.format(before="", what=what)) for what, _ in cheats()]
+    for (what, words), told in zip(cheats(), node(*jobs), strict=True):
         assert told["kind"] == "error", what
         assert re.match(r"my_cc\.c:6, function x_\w+: ", told["text"]), (what, told)
         assert words in told["text"] or "x_avoid" in what, (what, told)
         assert "\n" not in told["text"], told
 
 
-@pytest.mark.parametrize(
-    ("before", "what", "words"),
-    [
-        ("", "tp->snd_cwnd = nothing;", "my_cc.c:6:104: error: use of undeclared identifier"),
-        ("static u32 all;", "tp->snd_cwnd = ++all;", "variables outside the socket (all)"),
-        ("", "tp->snd_cwnd = tp->snd_cwnd * 1.5;", "my_cc.c uses floating point"),
-        ("void printk(u32);", "printk(ack);", "my_cc.c calls printk, which the kernel does not"),
-        ("", '__asm__("nop");', "my_cc.c:6: inline assembly"),
-        (
-            "",
-            "u32 (*volatile f)(u32) = (void *)(u64)ack; tp->snd_cwnd = f(1);",
-            "my_cc.c:6: calls a function through a pointer",
-        ),
-        (
-            "",
-            "*(volatile u8 *)__builtin_alloca(8 + ack) = 1;",
-            "my_cc.c:6: __builtin_alloca",
-        ),
-        (
-            '__attribute__((no_sanitize("kernel-address"))) static void f(u32 *a) { *a = 1; }',
-            "f(&tp->snd_cwnd);",
-            "my_cc.c:4: the attribute no_sanitize",
-        ),
-        ("#pragma clang optimize off", "", "my_cc.c:4: #pragma clang optimize off"),
-        ("", "u32 régime = ack; tp->snd_cwnd = régime;", "my_cc.c:6: régime"),
-        (
-            "__attribute__((constructor)) void f(void) { volatile u32 a = 1; (void)a; }",
-            "",
-            "my_cc.c has a constructor",
-        ),
-        (
-            "static u32 f(u32 n) { volatile u32 a[99]; a[n & 7] = n; return f(n - 1) + a[0]; }",
-            "tp->snd_cwnd = f(~ack);",
-            "needs more stack",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("before", "what", "words"), REFUSED)
 def test_what_the_kernel_refuses_is_refused(node, before, what, words):
     [told] = node(job("my_cc.c", FILE.format(before=before, what=what)))
     assert told["kind"] == "error"

@@ -2,9 +2,9 @@
 //! and pragmas. There are ones that switch checks off, name sections, or read the processor's clock, and
 //! each compiler has more; so these are lists of what is allowed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::preprocessed::Preprocessed;
+use crate::preprocessed::{shown, Preprocessed};
 use crate::AlgorithmError;
 
 /// What they change of code is its speed, its warnings or its layout. A constructor and an indirect function
@@ -93,8 +93,30 @@ const NAMES: [&str; 4] = [
     "__seg_gs",
 ];
 
+/// Refuses files that do not lie in the file's `directory`, assembly, and words that are not allowed. `name` is
+/// what a file is called.
+pub(crate) fn check(
+    text: &Preprocessed<'_>,
+    directory: &Path,
+    name: impl Fn(&Path) -> String,
+) -> Result<(), AlgorithmError> {
+    let outside = text.outside(directory).map(|(path, (file, line))| {
+        let word = format!("a file outside its directory ({})", shown(&path));
+        (word, file, line)
+    });
+    if outside.is_none() {
+        if let Some((file, line)) = text.assembly() {
+            return Err(AlgorithmError::inline_assembly(&name(&file), line));
+        }
+    }
+    match outside.or_else(|| first_refused(text)) {
+        None => Ok(()),
+        Some((word, file, line)) => Err(error(&word, &name(&file), line)),
+    }
+}
+
 /// The first word that is not allowed, or a raw string, which may hide one: the word, its file and its line.
-pub(crate) fn first_refused(text: &Preprocessed<'_>) -> Option<(String, PathBuf, usize)> {
+fn first_refused(text: &Preprocessed<'_>) -> Option<(String, PathBuf, usize)> {
     if let Some((file, line)) = text.raw_string() {
         return Some(("a raw string".into(), file, line));
     }
@@ -106,7 +128,7 @@ pub(crate) fn first_refused(text: &Preprocessed<'_>) -> Option<(String, PathBuf,
 }
 
 /// What is said of it.
-pub(crate) fn error(word: &str, path: &str, line: usize) -> AlgorithmError {
+fn error(word: &str, path: &str, line: usize) -> AlgorithmError {
     let problem = match word.is_ascii() && !word.contains('\\') {
         true => "is not for a file that is checked: remove it, or say `ackclock --trust` if the file is your own",
         false => "is no name for the kernel, which takes ASCII letters, digits and _: rename it",

@@ -183,7 +183,10 @@ impl<'a> Spec<'a> {
         let spec = spec.trim();
         // A path may itself contain a colon, but settings always contain a '='. What is a file as
         // it stands has neither settings nor preset.
-        let is_file = |path: &str| path.ends_with(".c") && Path::new(path).is_file();
+        // WebAssembly sees no files, but the colon of C:\my_cc.c.
+        let ends = |path: &str| cfg!(target_arch = "wasm32") && !path.contains(".c:");
+        let is_file =
+            |path: &str| path.ends_with(".c") && (Path::new(path).is_file() || ends(path));
         let (head, settings) = match spec.rsplit_once(':') {
             _ if is_file(spec) => (spec, None),
             Some((head, settings)) if settings.contains('=') => {

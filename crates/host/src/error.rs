@@ -1,5 +1,7 @@
 //! Why a spec or a C file cannot be used, in words for its user.
 
+use std::io::ErrorKind;
+
 use crate::spelling::did_you_mean;
 
 /// Why an algorithm cannot be loaded or configured.
@@ -34,6 +36,25 @@ impl AlgorithmError {
     /// The file cannot be read.
     pub(crate) fn unreadable(path: &str, reason: &str) -> Self {
         Self(format!("cannot read {path}: {reason}"))
+    }
+
+    /// There is no C file: `error` is what the system says of it.
+    pub(crate) fn no_source(path: &str, why: ErrorKind, error: &str) -> Self {
+        let reason = match why {
+            ErrorKind::IsADirectory => {
+                return Self(format!(
+                    "{path} is a directory; give a C source file, NAME.c"
+                ));
+            }
+            ErrorKind::InvalidInput => {
+                return Self(format!("{path} is not a C source file (expected NAME.c)"));
+            }
+            ErrorKind::InvalidData => "it contains zero bytes: it is not text, or not in UTF-8",
+            ErrorKind::NotFound => "there is no such file; `ackclock new NAME` writes NAME.c",
+            ErrorKind::PermissionDenied => "you may not read it",
+            _ => error,
+        };
+        Self::unreadable(path, reason)
     }
 
     /// The compiler refuses the file; its first messages.

@@ -1,5 +1,6 @@
 //! The memory in which the socket of an algorithm lies.
 
+use std::fmt;
 use std::mem::offset_of;
 
 use crate::sock::TcpSock;
@@ -37,6 +38,21 @@ pub(crate) struct Moment {
     pub(crate) now_ns: u64,
     pub(crate) cwnd: u32,
 }
+
+impl fmt::Display for Moment {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { flow, now_ns, cwnd } = self;
+        let (s, us) = (now_ns / 1_000_000_000, now_ns % 1_000_000_000 / 1_000);
+        write!(formatter, " (flow {flow} at {s}.{us:06} s, cwnd {cwnd})")
+    }
+}
+
+/// What a file does that crashes.
+pub(crate) const DIVIDES: &str = "divides by zero, which the kernel's BPF makes 0, or the least \
+                                  integer by -1; test the divisor first";
+pub(crate) const STOPS: &str = "stops itself (undefined behaviour, or __builtin_trap)";
+pub(crate) const NO_STACK: &str =
+    "runs out of stack; the kernel has 512 bytes of it and no recursion";
 
 impl Moment {
     /// # Safety

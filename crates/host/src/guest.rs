@@ -2,17 +2,18 @@
 //! into which the page copies the socket for each hook (`algorithms/checked/wasm.c`).
 
 use std::collections::HashSet;
-use std::path::Path;
-use std::sync::{PoisonError, RwLock};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::{OnceLock, PoisonError, RwLock};
 
 use crate::algorithm::{fingerprint, Origin, Reads, GIVEN};
-use crate::guarded::Guarded;
+use crate::guarded::{Guarded, Moment, DIVIDES, NO_STACK, STOPS};
 use crate::module::Declared;
 use crate::param::{Param, Preset};
 use crate::places::Places;
-use crate::preprocessed::{with_all_errors, Preprocessed};
+use crate::preprocessed::{shown, with_all_errors, Preprocessed, FILE_LABEL};
 use crate::sock::{AckSample, CaEvent, RateSample, TcpCongestionOps, TcpSock, HOOKS};
-use crate::{allowed, Algorithm, AlgorithmError, Source};
+use crate::{allowed, messages, Algorithm, AlgorithmError, Source};
 
 /// Flags of clang for all files.
 pub fn flags() -> impl Iterator<Item = &'static str> {
@@ -38,26 +39,61 @@ pub fn flags_of_a_user() -> impl Iterator<Item = &'static str> {
     flags.chain(["-ftrivial-auto-var-init=zero", "-gline-tables-only"])
 }
 
-/// Refuses words that switch checks off, or hide others, by what clang's preprocessor makes of the file
-/// `path`, with our headers in `include/`.
+/// What the preprocessor made of a file.
+pub struct Read {
+    /// What is compiled: it hides no errors.
+    pub text: String,
+    /// The files that it includes, without ours.
+    pub included: Vec<PathBuf>,
+    /// What is compiled, without the names of files.
+    pub contents: String,
+}
+
+/// Reads what clang's preprocessor makes of the file `path`, with our headers in `include/`. Refuses words
+/// that switch checks off, or hide others, and files that do not lie in `directory`.
 ///
 /// # Errors
-/// Attributes, builtins and pragmas that no file may have, raw strings, and names beyond ASCII.
-pub fn check_words(path: &str, preprocessed: &str) -> Result<(), AlgorithmError> {
+/// Attributes, builtins and pragmas that no file may have, raw strings, names beyond ASCII, inline assembly,
+/// and a file in the kernel's form.
+pub fn read(path: &str, directory: &str, preprocessed: &str) -> Result<Read, AlgorithmError> {
     let text = with_all_errors(preprocessed);
-    let text = Preprocessed::new(&text, Path::new("include"));
-    match allowed::first_refused(&text) {
-        None => Ok(()),
-        Some((word, file, line)) => {
-            let is_own = Path::new(path).file_name() == Some(file.as_os_str());
-            let file = if is_own {
-                path.into()
-            } else {
-                file.display().to_string()
-            };
-            Err(allowed::error(&word, &file, line))
-        }
+    let snapshot = Preprocessed::new(&text, Path::new("include"));
+    if snapshot.is_kernels() {
+        return Err(AlgorithmError(format!(
+            "{path} is a module of the kernel, which only the native engine of Linux runs; \
+             `ackclock new NAME` writes a file that runs everywhere"
+        )));
     }
+    allowed::check(&snapshot, Path::new(directory), |file| {
+        let own = [Some(FILE_LABEL.as_ref()), Path::new(path).file_name()];
+        match own.contains(&Some(file.as_os_str())) {
+            true => path.into(),
+            false => shown(file),
+        }
+    })?;
+    Ok(Read {
+        included: snapshot.included(),
+        contents: snapshot.contents(),
+        text,
+    })
+}
+
+/// What is said of the file `path`, of that `text`, that a compiler or a linker refused with these words.
+pub fn refused(path: &str, text: &str, written: &str) -> AlgorithmError {
+    if written.contains("undefined symbol: cc_module") {
+        return AlgorithmError::not_an_algorithm(path);
+    }
+    if let Some((_, name)) = written.split_once("undefined symbol: ") {
+        let name = name.lines().next().unwrap_or_default();
+        return AlgorithmError::unknown_function(path, name);
+    }
+    let refused = messages::refused(written, path, text, Path::new("include"));
+    refused.unwrap_or_else(|| AlgorithmError::does_not_compile(path, "the compiler stopped"))
+}
+
+/// Why `path` is no C file: `error` is what the system says.
+pub fn no_source(path: &str, why: ErrorKind, error: &str) -> AlgorithmError {
+    AlgorithmError::no_source(path, why, error)
 }
 
 /// Refuses what the kernel would refuse, by the assembly that clang makes of the file `path`.
@@ -132,6 +168,25 @@ pub struct Hook<'a> {
     pub block: &'a mut [u64],
 }
 
+/// What a trap of a hook, in the words of wasmtime, comes to; empty: it says so itself.
+pub fn trapped(trap: &str) -> &'static str {
+    match trap {
+        "INTEGER_DIVISION_BY_ZERO" | "INTEGER_OVERFLOW" => DIVIDES,
+        "UNREACHABLE" => STOPS,
+        "STACK_OVERFLOW" | "MEMORY_OUT_OF_BOUNDS" => NO_STACK,
+        _ => "",
+    }
+}
+
+/// Which flow it was, when, and with what window.
+///
+/// # Safety
+/// `socket` is what the hook that has trapped got.
+pub unsafe fn moment(socket: *const TcpSock) -> String {
+    // SAFETY: the caller's.
+    unsafe { Moment::from_socket(socket) }.to_string()
+}
+
 /// Calls a hook, and returns what it returns.
 pub type Caller = fn(Hook<'_>) -> u32;
 
@@ -142,34 +197,49 @@ struct Guest {
 
 static GUESTS: RwLock<Vec<Guest>> = RwLock::new(Vec::new());
 
-/// Adds a file: its text, and the memory of its module as it was linked, with where `cc_module` lies in
-/// it. From then on `path` is its algorithm.
+/// A file that was compiled to a module.
+pub struct Compiled<'a> {
+    /// What the user calls it.
+    pub path: &'a str,
+    /// Its own text, and the files that it includes.
+    pub sources: Vec<Source>,
+    /// All else that decides about its code.
+    pub made_by: &'a str,
+    /// The memory of its module as it was linked.
+    pub memory: &'a [u8],
+    /// Where `cc_module` lies in it.
+    pub module: u32,
+}
+
+/// Adds a file: from then on its path is its algorithm.
 ///
 /// # Errors
 /// The file declares no usable algorithm.
-pub fn add(
-    path: &str,
-    text: &str,
-    memory: &[u8],
-    module: u32,
-    call: Caller,
-) -> Result<(), AlgorithmError> {
-    let declared = Memory { bytes: memory }.declared(module);
+pub fn add(compiled: Compiled<'_>, call: Caller) -> Result<(), AlgorithmError> {
+    let Compiled { path, sources, .. } = compiled;
+    let bytes = compiled.memory;
+    let declared = Memory { bytes }.declared(compiled.module);
     let declared = declared.ok_or_else(|| AlgorithmError::not_an_algorithm(path))?;
+    let texts = sources
+        .iter()
+        .map(|each| String::from_utf8_lossy(&each.text));
+    let mut texts: Vec<_> = texts.collect();
     let reads = Reads::from_words(|word| {
         let is_part = |part: char| part.is_alphanumeric() || part == '_';
-        text.split(|part| !is_part(part)).any(|each| each == word)
+        let mut words = texts
+            .iter()
+            .flat_map(|text| text.split(|part| !is_part(part)));
+        words.any(|each| each == word)
     });
+    texts.push(compiled.made_by.into());
     let mut guests = GUESTS.write().unwrap_or_else(PoisonError::into_inner);
     let number = u32::try_from(guests.len()).expect("a scenario names few files");
-    let source = Source {
-        path: path.into(),
-        text: text.into(),
-    };
+    let fingerprint = fingerprint(&texts);
+    drop(texts);
     let origin = Origin {
         path: path.into(),
-        sources: vec![source],
-        fingerprint: fingerprint(&[text]),
+        sources,
+        fingerprint,
         reads,
     };
     let algorithm = Algorithm::new(declared, origin, Some(Loaded { number }))?;
@@ -177,14 +247,33 @@ pub fn add(
     Ok(())
 }
 
-/// The algorithm of a file that was added.
+/// Adds the file of a path that is asked for, if it can.
+pub type Finder = fn(&str) -> Result<bool, String>;
+
+static FINDER: OnceLock<Finder> = OnceLock::new();
+
+/// Who is asked for files that were not added.
+pub fn ask(finder: Finder) {
+    FINDER.get_or_init(|| finder);
+}
+
+/// The algorithm of a file that was added, or that is there when it is asked for.
 pub(crate) fn find(path: &Path) -> Result<Algorithm, AlgorithmError> {
-    let guests = GUESTS.read().unwrap_or_else(PoisonError::into_inner);
-    let mut added = guests.iter().map(|guest| &guest.algorithm);
     let plain = |path: &'_ Path| path.strip_prefix("./").unwrap_or(path).to_owned();
-    let found = added.find(|added| plain(Path::new(added.source_path())) == plain(path));
-    found.cloned().ok_or_else(|| {
-        AlgorithmError(format!("{}: a C file of your own runs only with `ackclock explore`, or with the native engine of Linux: they compile it", path.display()))
+    let added = || {
+        let guests = GUESTS.read().unwrap_or_else(PoisonError::into_inner);
+        let mut added = guests.iter().map(|guest| &guest.algorithm);
+        let found = added.find(|added| plain(Path::new(added.source_path())) == plain(path));
+        found.cloned()
+    };
+    if let Some(found) = added() {
+        return Ok(found);
+    }
+    let name = path.display().to_string();
+    let asked = FINDER.get().map(|finder| finder(&name)).transpose();
+    let found = asked.map_err(AlgorithmError)?.and_then(|_| added());
+    found.ok_or_else(|| {
+        AlgorithmError(format!("{name}: a C file of your own runs only with `ackclock explore`, or with the native engine of Linux: they compile it"))
     })
 }
 

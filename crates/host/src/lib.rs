@@ -38,6 +38,7 @@ mod guarded;
 pub mod guest;
 mod kernel_program;
 pub mod layout;
+pub mod messages;
 mod module;
 #[cfg(feature = "native")]
 mod native;
@@ -69,7 +70,7 @@ pub use kernel_module::KernelModule;
 pub use kernel_program::KernelProgram;
 pub use memory::{advise_large_pages, give_back_memory};
 #[cfg(feature = "native")]
-pub use native::{apart, confine, fuzz::fuzz, messages, scratch::Scratch};
+pub use native::{apart, confine, fuzz::fuzz, scratch::Scratch};
 pub use param::{Param, Preset};
 pub use pool::{PooledBox, PooledSlice};
 pub use prefetch::prefetch;

@@ -258,6 +258,15 @@ fn path_of(name: Vec<u8>) -> PathBuf {
     String::from_utf8_lossy(&name).into_owned().into()
 }
 
+/// A path in a message of one line.
+pub(crate) fn shown(path: &Path) -> String {
+    let name = path.to_string_lossy();
+    if name.contains(char::is_control) {
+        return name.escape_debug().to_string();
+    }
+    name.into_owned()
+}
+
 /// Is there this word outside strings?
 pub(crate) fn has_word(line: &str, sought: &str) -> bool {
     let mut rest = line.bytes().peekable();

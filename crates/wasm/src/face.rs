@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use ackclock_host::Snapshot;
+use ackclock_host::{Snapshot, SUPPORT};
 use ackclock_measure::Setup;
 use ackclock_resolve::{Files, Scenario};
 use ackclock_sim::describe;
@@ -36,6 +36,9 @@ macro_rules! doors {
     };
 }
 
+#[cfg(target_arch = "wasm32")]
+#[path = "c_files.rs"]
+pub mod c_files;
 #[path = "../../py/src/doors.rs"]
 mod doors;
 
@@ -174,6 +177,15 @@ mod own {
         checked.map_err(refuse_field)
     }
 
+    fn module(spec: String) -> Result<Value, Refusal> {
+        let configured = CODE.configure(&spec).map_err(refuse)?;
+        let sources = configured.algorithm().sources().iter();
+        let sources: Vec<_> = sources
+            .map(|each| json!([each.path, String::from_utf8_lossy(&each.text)]))
+            .collect();
+        Ok(json!([sources, SUPPORT, configured.values()]))
+    }
+
     fn trace(path: String) -> Result<Vec<u64>, Refusal> {
         FILES.trace(&path).map_err(refuse)
     }
@@ -187,10 +199,14 @@ pub fn call(text: &str) {
         Ok(read) => read,
         Err(error) => return refused(refuse(error)),
     };
-    let answer = own::call(&name, &given).and_then(|own| match own {
-        None => doors::call(&name, &given),
-        own => Ok(own),
-    });
+    let mut answer = own::call(&name, &given);
+    if let Ok(None) = answer {
+        answer = doors::call(&name, &given);
+    }
+    #[cfg(target_arch = "wasm32")]
+    if let Ok(None) = answer {
+        answer = c_files::call(&name, &given);
+    }
     match answer {
         Ok(Some(value)) => drop(page::message(&json!({"kind": "answer", "value": value}))),
         Ok(None) => refused(refuse(format!(

@@ -92,6 +92,7 @@ pub unsafe extern "C" fn judge(card: *mut u8, len: usize) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn call(text: *mut u8, len: usize) {
     tell_panics();
+    ask_for_files();
     // SAFETY: the caller's.
     face::call(&unsafe { taken(text, len) });
 }
@@ -103,6 +104,7 @@ pub unsafe extern "C" fn call(text: *mut u8, len: usize) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn run_whole(text: *mut u8, len: usize) {
     tell_panics();
+    ask_for_files();
     // SAFETY: the caller's.
     whole::run(&unsafe { taken(text, len) });
 }
@@ -184,6 +186,12 @@ pub unsafe extern "C" fn add(
 pub extern "C" fn describe() {
     tell_panics();
     describe::describe();
+}
+
+/// C files that nobody has added are Python's to compile.
+fn ask_for_files() {
+    #[cfg(target_arch = "wasm32")]
+    ackclock_host::guest::ask(guest::find);
 }
 
 /// A fault of ours ends the instance; first the page hears of it.

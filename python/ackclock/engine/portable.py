@@ -9,11 +9,15 @@ import math
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ackclock.engine.c_files import Compiler
 from ackclock.engine.given import columns, number, plain, text_of
-from ackclock.engine.instance import Instance, value_of
+from ackclock.engine.instance import Instance, engine_of, value_of
 from ackclock.engine.runs import Prepared, run_many
+
+if TYPE_CHECKING:
+    from ackclock.engine.guests import Compiled
 
 __all__ = ["Prepared", "Snapshot", "Written", "configure", "read_quantity", "run_many", "table"]
 
@@ -50,13 +54,14 @@ class _Caller(threading.local):
     def call(self, name: str, given: Sequence[Any]) -> Any:
         instance = self.instance or Instance(ask=self.ask)
         self.instance = None  # unless it survives this
+        before = self.result, self.parts  # what asks may be asked itself
         if name in _OF_RESULTS:
             self.result = given[0]
             given = [self.result.resolved, *given[1:]]
         try:
             return value_of(instance, name, [number(each) for each in given])
         finally:
-            self.result, self.parts = None, iter(())
+            self.result, self.parts = before
             self.instance = None if instance.is_broken else instance
 
 
@@ -74,6 +79,11 @@ def _call(name: str, *given: Any) -> Any:
     if name == "means":
         return {int(flow): mean for flow, mean in value.items()}
     return bytes(value) if name == "delivered_bits" else value
+
+
+@functools.cache
+def _compiler() -> Compiler:
+    return Compiler(engine_of(True), _call)
 
 
 def confinement() -> str:
@@ -120,6 +130,8 @@ class Snapshot:
     """As of `_core`: an instance that keeps what it has read."""
 
     def __init__(self, contents: Mapping[str, bytes] | None = None) -> None:
+        #: The C files that it has compiled.
+        self._compiled: dict[str, Compiled] = {}
         self._contents = dict(contents or {})
         self._is_closed = contents is not None
         self._lock = threading.Lock()
@@ -142,7 +154,12 @@ class Snapshot:
             from ackclock.engine.parquet import to_csv  # noqa: PLC0415 (slow to import)
 
             return to_csv(self._read)
-        _, path = what
+        kind, path = what
+        if kind == "c file":
+            if self._is_closed:
+                raise ValueError(f"cannot read {path}: it did not come with the scenarios")
+            made = self._compiled[path.removeprefix("./")] = _compiler().compiled(path)
+            return made.answer
         if path not in self._contents:
             if self._is_closed:
                 raise ValueError("did not come with the scenarios")
@@ -161,7 +178,7 @@ class Snapshot:
         return dict(self.call("read", scenario.fields))
 
     def prepare(self, scenario: Written) -> Prepared:
-        return Prepared(self.call("prepare", scenario.fields))
+        return Prepared(self.call("prepare", scenario.fields), self._compiled)
 
     def validate(self, json: str) -> None:
         self.call("validate", json)
@@ -173,7 +190,13 @@ class Snapshot:
         return dict(self._contents)
 
     def files(self) -> dict[str, Any]:
-        return {}
+        paths = [each for path in self._compiled for each in (path, f"./{path}")]
+        return {path: (self.configure(path)["fingerprint"], self.module(path)[0]) for path in paths}
+
+    def module(self, spec: str) -> tuple[list[tuple[Path, bytes]], list[Any], list[Any]]:
+        sources, ours, params = self.call("module", spec)
+        users = [(Path(path), text.encode()) for path, text in sources]
+        return users, list(map(tuple, ours)), list(map(tuple, params))
 
     def kernel_module(self, spec: str) -> None:  # noqa: ARG002
         return None

@@ -5,12 +5,13 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from ackclock.engine.instance import Instance
+from ackclock.engine.guests import Compiled, clock
+from ackclock.engine.instance import Instance, engine_of
 
 #: How long cancelled runs may take to end, s; and how often the caller hears of their progress.
 _GRACE_S, _TICK_S = 1.0, 0.1
@@ -19,8 +20,14 @@ _GRACE_S, _TICK_S = 1.0, 0.1
 class Prepared:
     """As of `_core`."""
 
-    def __init__(self, made: Sequence[Any]) -> None:
+    def __init__(self, made: Sequence[Any], compiled: Mapping[str, Compiled]) -> None:
         self.json, self._algorithms, self.work = made
+        #: Its C files.
+        self.compiled = {
+            path: compiled[path]
+            for path in (each["source"].removeprefix("./") for each in self._algorithms.values())
+            if path in compiled
+        }
 
     @property
     def algorithms(self) -> dict[str, Any]:
@@ -55,14 +62,21 @@ class _Run:
                     return True
         return False
 
+    def _ask(self, what: list[str]) -> bytes:
+        return self.instance.add(self.prepared.compiled[what[1].removeprefix("./")])
+
     def tables(self, pcapng: Any, packets: bool) -> dict[str, Any]:
         wall_s, cpu_s = time.perf_counter(), time.thread_time()
         wanted = {"scenario": self.prepared.json, "rows": self._on_rows is not None}
         wanted |= {"packets": packets, "pcapng": pcapng and pcapng[1:]}
+        guarded = bool(self.prepared.compiled)
         with ExitStack() as stack:
             if pcapng:
                 self.file = stack.enter_context(Path(pcapng[0]).open("wb"))
-            end = Instance(self._take).call("run_whole", wanted)
+            if guarded:
+                stack.enter_context(clock.running(engine_of(guarded)))
+            self.instance = Instance(self._take, self._ask, guarded)
+            end = self.instance.call("run_whole", wanted)
         return {
             "trace_hash": end["trace_hash"],
             "packets": end["packets"],

@@ -5,7 +5,7 @@
 //! that of the code that runs.
 
 use std::collections::HashMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
@@ -22,7 +22,7 @@ use crate::kernel_form::FIRST_HZ;
 use crate::library::Loaded;
 use crate::messages;
 use crate::module::{self, MODULE};
-use crate::preprocessed::{with_all_errors, Preprocessed, FILE_LABEL, LABEL_LINE};
+use crate::preprocessed::{shown, with_all_errors, Preprocessed, FILE_LABEL, LABEL_LINE};
 use crate::scratch::Scratch;
 use crate::source;
 use crate::translated::{self, Unseen};
@@ -99,17 +99,16 @@ impl<'a> Job<'a> {
             .extension()
             .is_some_and(|extension| extension == "c");
         if metadata.is_dir() {
-            return Err(self.refuse("is a directory; give a C source file, NAME.c"));
+            return Err(self.unreadable(&io::ErrorKind::IsADirectory.into()));
         }
         if !is_c || !metadata.is_file() {
-            return Err(self.refuse("is not a C source file (expected NAME.c)"));
+            return Err(self.unreadable(&io::ErrorKind::InvalidInput.into()));
         }
         // Absolute, so that its first letter means nothing to a compiler.
         let path = std::path::absolute(self.at).map_err(|error| self.unreadable(&error))?;
         let source = source::read(&path).map_err(|error| self.unreadable(&error))?;
         if source.text.contains(&0) {
-            let reason = "it contains zero bytes: it is not text, or not in UTF-8";
-            return Err(AlgorithmError::unreadable(&self.name(), reason));
+            return Err(self.unreadable(&io::ErrorKind::InvalidData.into()));
         }
         Ok(source)
     }
@@ -288,22 +287,12 @@ impl<'a> Job<'a> {
         snapshot: &Preprocessed<'_>,
         directory: &Path,
     ) -> Result<(), AlgorithmError> {
-        let is_checked = compiler.checker().is_some();
-        let outside = snapshot.outside(directory).filter(|_| is_checked);
-        let outside = outside.map(|(path, (file, line))| {
-            let word = format!("a file outside its directory ({})", shown(&path));
-            (word, file, line)
-        });
-        let assembly = snapshot.assembly().filter(|_| outside.is_none());
-        if let Some((file, line)) = assembly {
-            return Err(AlgorithmError::inline_assembly(&self.shown(&file), line));
+        if compiler.checker().is_some() {
+            return allowed::check(snapshot, directory, |file| self.shown(file));
         }
-        if !is_checked {
-            return Ok(());
-        }
-        match outside.or_else(|| allowed::first_refused(snapshot)) {
+        match snapshot.assembly() {
             None => Ok(()),
-            Some((word, file, line)) => Err(allowed::error(&word, &self.shown(&file), line)),
+            Some((file, line)) => Err(AlgorithmError::inline_assembly(&self.shown(&file), line)),
         }
     }
 
@@ -416,31 +405,14 @@ impl<'a> Job<'a> {
         if let Some(errors) = limit {
             return AlgorithmError::does_not_compile(&self.name(), &errors);
         }
-        // gcc's words, for x86 and for Arm, where -mgeneral-regs-only leaves no register.
-        let float = ["with SSE disabled", "use of floating-point"];
-        let complaint =
-            |line: &&str| line.contains("error") && float.iter().any(|text| line.contains(text));
-        if let Some(line) = written.lines().find(complaint) {
-            let error = messages::errors(line, &self.name(), ours);
-            let place = error.split(": ").next().unwrap_or_default();
-            return AlgorithmError::floating_point(&self.name(), place);
-        }
-        let mut errors = messages::errors(&written, &self.name(), ours);
-        if errors.is_empty() {
-            errors = format!("the compiler stopped: {}", output.status);
-        }
-        if errors.contains("';'") {
-            let text = fs::read_to_string(self.at).unwrap_or_default();
-            if let Some((line, name)) = messages::unended(&text) {
-                errors = format!("{}:{line}: write ; after {name}(…)", self.name());
+        let text = fs::read_to_string(self.at).unwrap_or_default();
+        match messages::refused(&written, &self.name(), &text, ours) {
+            Some(error) => error,
+            None => {
+                let stopped = format!("the compiler stopped: {}", output.status);
+                AlgorithmError::does_not_compile(&self.name(), &stopped)
             }
         }
-        // gcc's words, and clang's two.
-        let unknown = ["no member named", "does not refer to any field"];
-        if unknown.iter().any(|words| errors.contains(words)) {
-            errors += "\nalgorithms/include/tcp_cc_types.h lists the fields and the hooks that a host serves";
-        }
-        AlgorithmError::does_not_compile(&self.name(), &errors)
     }
 
     /// Refuses in the object what the kernel would refuse in the program.
@@ -525,14 +497,7 @@ impl<'a> Job<'a> {
     }
 
     pub(crate) fn unreadable(&self, error: &io::Error) -> AlgorithmError {
-        let reason = match error.kind() {
-            io::ErrorKind::NotFound => {
-                "there is no such file; `ackclock new NAME` writes NAME.c".into()
-            }
-            io::ErrorKind::PermissionDenied => "you may not read it".into(),
-            _ => error.to_string(),
-        };
-        AlgorithmError::unreadable(&self.name(), &reason)
+        AlgorithmError::no_source(&self.name(), error.kind(), &error.to_string())
     }
 
     /// What is wrong with the file.
@@ -564,16 +529,6 @@ pub(crate) fn including(cc: &mut Command, ours: &Path, directory: &Path) {
     hidden.push("=ackclock");
     cc.arg(hidden);
     cc.arg("-iquote").arg(directory);
-}
-
-/// A path in a message of one line.
-pub(crate) fn shown(path: &Path) -> String {
-    let name: &OsStr = path.as_os_str();
-    let name = name.to_string_lossy();
-    if name.contains(char::is_control) {
-        return name.escape_debug().to_string();
-    }
-    name.into_owned()
 }
 
 /// Names to which the linker or the loader gives a meaning.

@@ -17,7 +17,7 @@ use object::read::elf::{ElfFile64, ProgramHeader as _};
 use object::{Object, ObjectSegment, ObjectSymbol, SegmentFlags, SymbolKind};
 
 use crate::call;
-use crate::guarded::Moment;
+use crate::guarded::{Moment, DIVIDES, NO_STACK, STOPS};
 use crate::lines::{shown_line, Lines};
 use crate::sock::TcpSock;
 
@@ -373,25 +373,20 @@ const MOMENT_BYTES: usize = 80;
 /// # Safety
 /// As of [`Moment::from_socket`].
 unsafe fn moment(tp: *const TcpSock, text: &mut [u8; MOMENT_BYTES]) -> &[u8] {
-    // SAFETY: see above.
-    let Moment { flow, now_ns, cwnd } = unsafe { Moment::from_socket(tp) };
     let mut left = &mut text[..];
-    let (s, us) = (now_ns / 1_000_000_000, now_ns % 1_000_000_000 / 1_000);
+    // SAFETY: see above.
     // Numbers are written without allocating, and no number is too long.
-    let _ = write!(left, " (flow {flow} at {s}.{us:06} s, cwnd {cwnd})");
+    let _ = write!(left, "{}", unsafe { Moment::from_socket(tp) });
     let free = left.len();
     &text[..MOMENT_BYTES - free]
 }
 
 fn explain(signal: c_int, address: usize, is_at_stack: bool, pc: usize) -> &'static str {
     match signal {
-        libc::SIGFPE => {
-            "divides by zero, which the kernel's BPF makes 0, or the least integer by -1; \
-             test the divisor first"
-        }
-        libc::SIGILL | libc::SIGABRT => "stops itself (undefined behaviour, or __builtin_trap)",
+        libc::SIGFPE => DIVIDES,
+        libc::SIGILL | libc::SIGABRT => STOPS,
         _ if address == pc => "calls a function through a bad pointer",
-        _ if is_at_stack => "runs out of stack; the kernel has 512 bytes of it and no recursion",
+        _ if is_at_stack => NO_STACK,
         _ if address < 4096 => "reads or writes through a null pointer",
         _ => "reads or writes memory that is not its own (a bad pointer or index)",
     }

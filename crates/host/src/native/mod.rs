@@ -14,7 +14,6 @@ pub(crate) mod kernel_module;
 pub(crate) mod library;
 pub(crate) mod lines;
 pub(crate) mod memory;
-pub mod messages;
 pub(crate) mod scratch;
 pub(crate) mod source;
 pub(crate) mod thread_clock;

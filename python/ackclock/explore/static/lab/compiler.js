@@ -5,9 +5,6 @@ import { compiles, refusal } from "./engine.js";
 import { codeStart } from "./lines.js";
 
 const decode = (told) => (typeof told === "string" ? told : new TextDecoder().decode(told));
-const plain = ["checked/checked.c", "checked/wasm.c", "host/tcp_cong.c"];
-const STACK_BYTES = 32768;
-const MOST_BYTES = 1 << 22; // of memory
 
 // "a/b.h": text → {a: {"b.h": text}}
 function tree(files) {
@@ -23,8 +20,8 @@ function tree(files) {
 export class Compiler {
   // `engine` is the compiled engine.wasm, `clang` the module of @yowasp/clang.
   constructor(engine, clang) {
-    const { files, flags, user_flags: userFlags } = compiles(engine);
-    Object.assign(this, { engine, clang, flags, userFlags, headers: tree(files), objects: null });
+    const { files, flags, user_flags: userFlags, linked, link_flags: link } = compiles(engine);
+    Object.assign(this, { engine, clang, flags, userFlags, linked, link, headers: tree(files), objects: null });
   }
 
   // Runs a tool, and returns the files; what it complains about is thrown.
@@ -40,12 +37,12 @@ export class Compiler {
   }
 
   // What is linked to every file.
-  async linked() {
+  async made() {
     // Loads it; when "clang" does, it writes how far it is to the console.
     await this.tool("wasm-ld", ["--version"], {});
     let files = { ...this.headers };
-    const names = plain.map((path) => path.replace(/.*\/(.*)c$/, "$1o"));
-    for (const [index, path] of plain.entries()) {
+    const names = this.linked.map((path) => path.replace(/.*\/(.*)c$/, "$1o"));
+    for (const [index, path] of this.linked.entries()) {
       const words = [...this.flags, "-I", "include", "-DCC_CHECKED", "-fno-builtin", "-c", path, "-o", names[index]];
       files = await this.tool("clang", words, files);
     }
@@ -56,7 +53,7 @@ export class Compiler {
   async compile(path, text) {
     const name = path.split("/").pop();
     try {
-      this.objects ??= this.linked();
+      this.objects ??= this.made();
       const objects = await this.objects;
       const words = [...this.flags, ...this.userFlags, "-I", "include", "-fno-caret-diagnostics", name];
       const given = { ...this.headers, [name]: text.replace(/^\ufeff/, "") };
@@ -65,10 +62,8 @@ export class Compiler {
       const refused = refusal(this.engine, path, decode(preprocessed), decode(assembly));
       if (refused) return { path, error: refused.text };
       const { "user.o": object } = await this.tool("clang", [...this.flags, "-c", "user.s", "-o", "user.o"], { "user.s": assembly });
-      const link = ["--no-entry", "--stack-first", "-z", `stack-size=${STACK_BYTES}`, `--max-memory=${MOST_BYTES}`];
-      const exported = ["__heap_base", "cc_module"].map((each) => `--export=${each}`);
       const parts = { ...objects, "user.o": object };
-      const made = await this.tool("wasm-ld", [...link, ...exported, ...Object.keys(parts), "-o", "user.wasm"], parts);
+      const made = await this.tool("wasm-ld", [...this.link, ...Object.keys(parts), "-o", "user.wasm"], parts);
       const linked = made["user.wasm"];
       return { path, text, module: await WebAssembly.compile(linked), code: codeStart(linked) };
     } catch (fault) {

@@ -78,7 +78,7 @@ export const judge = (module, card) => answer(module, [], "judge", JSON.stringif
 // JSON has no infinite numbers.
 const finite = (_, value) => (Math.abs(value) === Infinity ? Math.sign(value) * Number.MAX_VALUE : value);
 
-// What clang compiles a user's C file with: `files`, `flags`, and `user_flags`.
+// What clang compiles a user's C file with: `files`, `flags`, `user_flags`; `linked` to it, and the `link_flags`.
 export const compiles = (module) => answer(module, [], "compile");
 
 // "error" if a user's C file has what the kernel would refuse, or null.

@@ -3,10 +3,39 @@
 
 use std::path::Path;
 
-use crate::FILE_LABEL;
+use crate::{AlgorithmError, FILE_LABEL};
 
 /// How many errors are worth reading at once.
 const MOST: usize = 4;
+
+/// What is said of a file of that `text` that a compiler refused; `None`: the compiler wrote nothing.
+pub fn refused(written: &str, path: &str, text: &str, ours: &Path) -> Option<AlgorithmError> {
+    // gcc's words, for x86 and for Arm, where -mgeneral-regs-only leaves no register.
+    let float = ["with SSE disabled", "use of floating-point"];
+    let complaint =
+        |line: &&str| line.contains("error") && float.iter().any(|text| line.contains(text));
+    if let Some(line) = written.lines().find(complaint) {
+        let error = errors(line, path, ours);
+        let place = error.split(": ").next().unwrap_or_default();
+        return Some(AlgorithmError::floating_point(path, place));
+    }
+    let mut errors = errors(written, path, ours);
+    if errors.is_empty() {
+        return None;
+    }
+    if errors.contains("';'") {
+        if let Some((line, name)) = unended(text) {
+            errors = format!("{path}:{line}: write ; after {name}(…)");
+        }
+    }
+    // gcc's words, and clang's two.
+    let unknown = ["no member named", "does not refer to any field"];
+    if unknown.iter().any(|words| errors.contains(words)) {
+        errors +=
+            "\nalgorithms/include/tcp_cc_types.h lists the fields and the hooks that a host serves";
+    }
+    Some(AlgorithmError::does_not_compile(path, &errors))
+}
 
 /// The errors in what a compiler wrote, one a line: `my_cc.c:12:5: what is wrong`.
 ///
