@@ -69,6 +69,17 @@ impl Sender {
                 }
                 Some(self.retransmitted(head))
             }
+            Rexmit::Reordering => {
+                if self.pacer.holds(&self.host) {
+                    self.pacer.wake(&self.host);
+                    return None;
+                }
+                let burst = self.retransmit_lost();
+                if burst.is_some() {
+                    self.rexmit = Rexmit::Reordering;
+                }
+                burst
+            }
             Rexmit::Probe => {
                 let probe = self.send_probe();
                 if probe.is_some() {

@@ -81,6 +81,8 @@ pub(super) enum Rexmit {
     New,
     /// The head, lost or not, whatever the window allows.
     Head,
+    /// Lost segments, and no new data (`tcp_rack_reo_timeout`): nothing judges the window then.
+    Reordering,
     /// A tail loss probe, and nothing besides.
     Probe,
     /// Nothing: the probe has left.

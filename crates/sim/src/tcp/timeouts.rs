@@ -94,7 +94,8 @@ impl Sender {
     /// Handles the timer that is due at [`poll_timeout`](Self::poll_timeout).
     pub fn handle_timeout(&mut self, now_ns: u64) {
         self.forget_plan();
-        if self.pacer.timeout_ns() <= now_ns {
+        let paces = self.pacer.timeout_ns() <= now_ns;
+        if paces {
             self.pacing_ended(now_ns);
         }
         let Some(timer) = self.timers.take(now_ns) else {
@@ -109,7 +110,12 @@ impl Sender {
                 self.rexmit = Rexmit::Probe;
                 self.timers.wait_for_probe();
             }
-            Timer::Reordering => self.reordering_timeout(),
+            Timer::Reordering => {
+                self.reordering_timeout();
+                if paces {
+                    self.rexmit = Rexmit::Lost;
+                }
+            }
             Timer::WindowProbe => self.tcp_send_probe0(),
             Timer::Retransmission => {
                 self.rexmit = Rexmit::Head;
@@ -188,7 +194,7 @@ impl Sender {
                 self.reduction.on_ack(&mut self.host, &flags);
             }
         }
-        self.rexmit = Rexmit::Lost;
+        self.rexmit = Rexmit::Reordering;
         // The timeout counts from the last sending of the head. If that leaves now, it counts anew.
         self.timers.arm(Timer::Reordering, NEVER);
         self.tcp_rearm_rto();
