@@ -5,7 +5,7 @@ use crate::common;
 use ackclock_host::Snapshot;
 use ackclock_net::link::Place;
 use ackclock_net::queue::QueueKind;
-use ackclock_sim::scenario::{Flow, Profile, Scenario};
+use ackclock_sim::scenario::{Flow, Profile, Scenario, Write};
 use common::{dumbbell, flow, simulate, MS, S};
 
 fn own(rate_bps: u64, packets: u64, flows: Vec<Flow>) -> Scenario {
@@ -53,6 +53,26 @@ fn a_small_queue_does_not_keep_the_application_from_writing() {
     scenario.duration_ns = 3 * S;
     scenario.jitter_ns = 0;
     assert_eq!(simulate(&scenario).flows.delivered_bytes, [5_710_912]);
+}
+
+/// What waits at the interface is not sent again (`skb_still_in_host_queue`): at 1.25 Mb/s two packets take ten
+/// times the RTT, and a tail loss probe is due before the second leaves.
+#[test]
+fn what_has_not_left_the_host_is_not_sent_again() {
+    let mut scenario = own(1_250_000, 4, vec![flow("reno", 1_946_000)]);
+    scenario.pacing = true;
+    let flow = &mut scenario.flows[0];
+    flow.receive_window_bytes = Some(4_344);
+    flow.initcwnd = Some(3);
+    flow.writes = vec![Write {
+        at_ns: 0,
+        size_bytes: Some(2_896),
+        every_ns: Some(70 * MS),
+        pause_ns: None,
+    }];
+    let result = simulate(&scenario);
+    assert!(result.flows.sent_packets[0] > 140);
+    assert_eq!(result.flows.retransmitted_packets, [0]);
 }
 
 #[test]

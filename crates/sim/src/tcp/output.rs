@@ -63,6 +63,9 @@ impl Sender {
         match std::mem::replace(&mut self.rexmit, Rexmit::None) {
             Rexmit::Head => {
                 let (now_ns, is_first) = (self.host.now_ns(), self.host.in_flight() == 0);
+                if self.is_in_host_queue(self.board.una()) {
+                    return None;
+                }
                 let head = self.board.retransmit_head(self.host.counts(), now_ns);
                 if is_first {
                     self.host.event(CaEvent::TxStart);
@@ -134,6 +137,12 @@ impl Sender {
             || self.waits_for_softirq::<Any>(1, 1)
         {
             return None;
+        }
+        if self.small_queue.is_some() {
+            let next = self.board.next_lost();
+            if next.is_some_and(|segment| self.is_in_host_queue(segment)) {
+                return None;
+            }
         }
         let now_ns = self.host.now_ns();
         let burst = self.board.retransmit(self.host.counts(), now_ns, limit)?;
@@ -552,7 +561,11 @@ impl Sender {
     fn send_probe(&mut self) -> Option<Transmit> {
         let new_data = self.limits.available(&self.board) > 0;
         let is_out = self.tp().packets_out == 0 || self.tlp.is_out();
-        if is_out || (new_data && self.waits_for_pacing()) {
+        let waits = match new_data {
+            true => self.waits_for_pacing(),
+            false => self.is_in_host_queue(self.board.nxt().wrapping_sub(1)),
+        };
+        if is_out || waits {
             self.tcp_rearm_rto();
             return None;
         }
@@ -620,6 +633,12 @@ impl Sender {
         let una = self.board.una();
         (self.small_queue.as_mut())
             .is_some_and(|queue| queue.holds(&self.host, una, segments, factor))
+    }
+
+    /// Whether a segment has not left the host yet: it is not sent again.
+    #[cold]
+    fn is_in_host_queue(&mut self, segment: u64) -> bool {
+        (self.small_queue.as_mut()).is_some_and(|queue| queue.has(segment))
     }
 
     /// Whether a packet waits because this softirq has let enough of the connection go. It leaves at this

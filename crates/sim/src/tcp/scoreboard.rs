@@ -71,6 +71,12 @@ impl Slot {
         self.0 & flags != 0
     }
 
+    /// Whether the segment is lost, and waits for its retransmission.
+    #[inline]
+    fn is_waiting(self) -> bool {
+        self.flags() & (SACKED | LOST | RETRANS) == LOST
+    }
+
     #[inline]
     fn add(&mut self, flags: u64) {
         self.0 |= flags;
@@ -594,17 +600,13 @@ impl Scoreboard {
         if counts.get().retrans_out >= counts.get().lost_out {
             return None;
         }
-        let mut segment = self.retransmit_hint.max(self.una);
-        let waiting = |slot: Slot| slot.flags() & (SACKED | LOST | RETRANS) == LOST;
-        while segment < self.lost_end && !waiting(self.slot(segment)) {
-            segment += 1;
-        }
-        let first = segment;
+        let first = self.next_lost().unwrap_or(self.lost_end.max(self.una));
+        let mut segment = first;
         let mut ends = false;
         while segment < self.lost_end
             && segment - first < u64::from(limit)
             && !ends
-            && waiting(self.slot(segment))
+            && self.slot(segment).is_waiting()
         {
             self.resend(&mut counts, now_ns, segment);
             self.slot_mut(segment).add(RETRANS);
@@ -614,6 +616,12 @@ impl Scoreboard {
         }
         self.retransmit_hint = segment;
         (first < segment).then(|| self.resent(first, segment))
+    }
+
+    /// The first lost segment that waits for its retransmission.
+    #[inline]
+    pub(super) fn next_lost(&self) -> Option<u64> {
+        (self.retransmit_hint.max(self.una)..self.lost_end).find(|&at| self.slot(at).is_waiting())
     }
 
     /// A burst of retransmissions: a packet of its own from now on.

@@ -101,9 +101,9 @@ pub(super) struct SmallQueue {
     /// `sk_wmem_alloc`: bytes that its packets take there, and one.
     wmem_bytes: u64,
     mss_bytes: u64,
-    /// Segments left of each packet there, in order, and how many it had. A packet of TSO frees its room
-    /// with its last segment.
-    packets: VecDeque<(u32, u32)>,
+    /// Of each packet there, in order: segments left, how many it had, and the first of them. A packet of
+    /// TSO frees its room with its last segment.
+    packets: VecDeque<(u32, u32, u64)>,
     /// `TSQ_THROTTLED`: it has more to send.
     throttled: bool,
     /// First segment of the last packet of new data.
@@ -142,16 +142,27 @@ impl SmallQueue {
 
     pub(super) fn queued(&mut self, burst: Transmit, is_new: bool) {
         self.wmem_bytes += self.truesize(burst.segments);
-        self.packets.push_back((burst.segments, burst.segments));
+        self.packets
+            .push_back((burst.segments, burst.segments, burst.first));
         if is_new {
             self.last_first = burst.first;
         }
     }
 
+    /// `skb_still_in_host_queue`: whether the packet of a segment has not left. It is told when it does.
+    pub(super) fn has(&mut self, segment: u64) -> bool {
+        let of = |&(_, segments, first): &(u32, u32, u64)| {
+            (first..first + u64::from(segments)).contains(&segment)
+        };
+        let has = self.packets.iter().any(of);
+        self.throttled |= has;
+        has
+    }
+
     /// A packet was dropped.
     pub(super) fn dropped(&mut self, segments: u32) {
-        let dropped = (segments, segments);
-        if let Some(place) = self.packets.iter().rposition(|&each| each == dropped) {
+        let dropped = |&(left, of, _): &(u32, u32, u64)| (left, of) == (segments, segments);
+        if let Some(place) = self.packets.iter().rposition(dropped) {
             self.packets.remove(place);
             self.wmem_bytes -= self.truesize(segments);
         }
@@ -159,7 +170,7 @@ impl SmallQueue {
 
     /// A segment has left. Returns whether the connection goes on sending.
     pub(super) fn left(&mut self) -> bool {
-        let Some((left, segments)) = self.packets.front_mut() else {
+        let Some((left, segments, _)) = self.packets.front_mut() else {
             return false;
         };
         *left -= 1;
