@@ -25,6 +25,7 @@ from ackclock.draw.html import Table, look_of
 from ackclock.figures.claim import ERROR
 from ackclock.pages import tally
 from ackclock.pages.site import OURS
+from ackclock.papers.errata import ERRATA
 
 PAGE = """# What the papers claim, and what we measured
 
@@ -109,6 +110,8 @@ def page(rows: Sequence[Row], *, parts: bool = False) -> str:
         text += ["## Cards", ""]
         for row in claims:
             text += [f"### {row['claim']}", "", *_card(row), ""]
+    table = Table(["paper", "section", "it says", "right"], [[*each] for each in ERRATA])
+    text += ["## Errata of the papers", "", _dense(table), ""]
     return "\n".join([*text, _made(claims)])
 
 

@@ -187,8 +187,8 @@ def test_acks_share_the_pipe_or_do_not():
     assert shares[1] > 1.3
 
 
-@pytest.mark.parametrize(("effect", "expected"), [(0.4, "holds"), (0.1, "fails"), (0, "fails")])
-def test_the_start_matters_if_it_explains_more_than_chance_and_much(effect, expected):
+@pytest.mark.parametrize(("effect", "expected"), [(0.4, "holds"), (0.1, "holds"), (0, "open")])
+def test_the_start_matters_if_it_explains_more_than_chance(effect, expected):
     random = np.random.default_rng(3)
 
     def row(_, start_s):
@@ -196,9 +196,6 @@ def test_the_start_matters_if_it_explains_more_than_chance_and_much(effect, expe
 
     rows = made_up(fig13.STARTS, row=row)
     assert verdict("fig13.start-time", rows) == expected
-    assert verdict("fig13.start-time", rows, "significance alone") == (
-        "holds" if effect else "open"
-    )
 
 
 def test_generally_fairer_is_fairer_in_the_mean_over_the_rtts():

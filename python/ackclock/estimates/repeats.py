@@ -77,16 +77,17 @@ class Repeats:
         value, low, high = map(function, (self.value, self.low, self.high))
         return replace(self, value=value, low=low, high=high)
 
-    def mean(self) -> Estimate | None:
-        """Mean and bootstrap interval, open where a repeat may be larger or smaller.
+    def mean(self, *, in_order: bool = False) -> Estimate | None:
+        """Mean and interval, open where a repeat may be larger or smaller.
 
-        None without a repeat that has a number.
+        The interval is a bootstrap or, of repeats `in_order`, that of a systematic sample
+        (`stats.systematic_ci`). None without a repeat that has a number.
         """
         known = self._known()
         if known is None:
             return None
         value, falls, rises = known
-        found = stats.mean_ci(value.tolist())
+        found = (stats.systematic_ci if in_order else stats.mean_ci)(value.tolist())
         censored = int((falls | rises).sum())
         if found.n == 1 and censored:  # all that it says is the bound
             found = replace(found, low=found.mean, high=found.mean)

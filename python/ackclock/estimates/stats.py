@@ -27,6 +27,7 @@ __all__ = [
     "f_quantile",
     "mean_ci",
     "student_t",
+    "systematic_ci",
     "variance_ratio",
     "verdict",
 ]
@@ -68,6 +69,24 @@ def mean_ci(
     tail = NormalDist().cdf(-math.sqrt(n / (n - 1)) * student_t((1 + level) / 2, n - 1))
     low, high = np.quantile(statistic(resamples, axis=1), [tail, 1 - tail])
     return Estimate(middle, float(low), float(high), n, repeats=repeats)
+
+
+def systematic_ci(values: Sequence[float], level: float = 0.95) -> Estimate:
+    """Mean of repeats at even steps over a range, in their order, and its interval.
+
+    What changes slowly over the range is no error of the mean, so that the variance is that of
+    successive differences (Wolter, "Introduction to Variance Estimation", 2007, section 8.2, v2).
+    Without a trend it is the usual one. One repeat has an infinite interval. Raises `ValueError`
+    without repeats.
+    """
+    if len(values) < 2:
+        return mean_ci(values, level)
+    x = np.asarray(values, dtype=float)
+    n = len(x)
+    spread = math.sqrt(float((np.diff(x) ** 2).sum()) / (2 * n * (n - 1)))
+    half = student_t((1 + level) / 2, n - 1) * spread
+    middle = float(x.mean())
+    return Estimate(middle, middle - half, middle + half, n, repeats=tuple(x.tolist()))
 
 
 @lru_cache(maxsize=1)

@@ -19,6 +19,8 @@ Point = Mapping[str, Any]
 #: What ends the name of the column that says how a number is bounded.
 #: A column has its kind of bound beside it in a column whose name ends so.
 BOUND = "__bound"
+#: Its multiples spread evenly over 1.
+_GOLDEN = (5**0.5 - 1) / 2
 #: Columns of every row, which no point may have, nor what is kept of a run.
 _OWN = {"seed", "scenario", "packets", "cpu_time_s", "testbed_s"}
 _BOUNDS = {AtLeast: "at least", AtMost: "at most"}
@@ -76,6 +78,9 @@ class Experiment:
     #: Repeats of each point at full length, and with `--quick`. Nothing is random: 1.
     seeds: int = 10
     quick_seeds: int = 1
+    #: First start of flow 2, and how long its starts go on, s: each of the `seeds` repeats
+    #: has its part of that time, and starts in the middle of it.
+    cycle: tuple[float, float] | None = None
     #: Settings of a quick run, such as a shorter duration.
     quick: Sequence[str] = ()
     #: Points of a quick run (default: all).
@@ -137,8 +142,18 @@ class Experiment:
 
     def run(self, point: Point, seed: int) -> Scenario:
         """The scenario of a repeat."""
-        scenario = self.scenario(**point)
-        return scenario if scenario.seed == seed else scenario.replace(seed=seed)
+        return self.repeat(self.scenario(**point), seed)
+
+    def repeat(self, like: Scenario, seed: int) -> Scenario:
+        """A scenario as the repeat with this seed; more seeds start within the parts of others."""
+        scenario = like if like.seed == seed else like.replace(seed=seed)
+        if self.cycle is None:
+            return scenario
+        first_s, length_s = self.cycle
+        again, part = divmod(seed - 1, self.seeds)
+        within = (0.5 + again * _GOLDEN) % 1
+        start_s = first_s + length_s * (part + within) / self.seeds
+        return scenario.assign(f"flow.2.start={start_s:.3f}s")
 
 
 def as_row(row_of: Callable[[Result], Any], result: Result) -> dict[str, Any]:
@@ -206,4 +221,4 @@ def repeats_of(
     for point in points:
         like = experiment.scenario(**{**point, **arguments})
         for seed in seeds:
-            yield point, seed, like if like.seed == seed else like.replace(seed=seed)
+            yield point, seed, experiment.repeat(like, seed)

@@ -104,7 +104,9 @@ class Quantity:
             exact = all(experiment.seeds == 1 for experiment, _ in self.needs)
             if exact and len(found.value) == 1 and found.value[0] == found.value[0]:
                 return stats.exact(float(found.value[0]))
-            return found.median() if self.median else found.mean()
+            if self.median:
+                return found.median()
+            return found.mean(in_order=all(each.cycle is not None for each, _ in self.needs))
         return found
 
 

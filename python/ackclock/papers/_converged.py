@@ -29,12 +29,23 @@ Array = NDArray[np.float64]
 OfRuns = Callable[[NDArray[np.int64]], float]
 
 
-def convergence_s(result: Result, share: float = SHARE) -> float:
+def convergence_s(
+    result: Result, share: float = SHARE, flows: Sequence[int] | None = None
+) -> float:
     """The rule, of one run; `AtLeast` where the end of the run cut it off."""
-    found = metrics.unfair_until_s(result, share)
+    found = metrics.unfair_until_s(result, share, flows=flows)
     if found is not None:
         return found
     return AtLeast(metrics.duration_s(result) - metrics.last_start_s(result))
+
+
+def first_fair_s(result: Result, flows: Sequence[int]) -> float:
+    """When the first fair window of the rule starts; the run's end if none is."""
+    window_s = int(metrics.fairness_window_s(result))
+    bps = sliding_bps(result, window_s)[np.array(flows) - 1]
+    fair = bps.min(axis=0) >= SHARE * bps.max(axis=0)
+    end_s = metrics.duration_s(result) - metrics.last_start_s(result)
+    return float(fair.argmax()) if fair.any() else float(end_s)
 
 
 def sliding_bps(result: Result, window_s: int = 10) -> Array:
@@ -96,7 +107,11 @@ def estimate(of: OfRuns, runs: int, end_s: float) -> Estimate:
 
     Where the end of the runs cuts the number off, the interval is open from `end_s` on.
     """
-    return _estimate(of, of, runs, end_s)
+    random = np.random.default_rng(SEED)
+    draws = [of(random.integers(runs, size=runs)) for _ in range(RESAMPLES)]
+    low, high = np.quantile(draws, [0.025, 0.975], method="nearest").tolist()
+    found = of(np.arange(runs))
+    return Estimate(min(found, end_s), min(low, end_s), high, runs, int(np.isinf(found)))
 
 
 def of_mean(experiment: Experiment, share: float, **point: Any) -> Quantity:
@@ -108,32 +123,6 @@ def of_mean(experiment: Experiment, share: float, **point: Any) -> Quantity:
         return estimate(partial(runs.until_s, share=share), len(runs.seeds), runs.seconds)
 
     return computed(f"{words(share)} of the mean over runs", "s", ((experiment, the),), found)
-
-
-def difference(later: OfRuns, sooner: OfRuns, runs: int, end_s: float) -> Estimate:
-    """How much later one number is than another, of runs with the same seeds."""
-
-    def least(chosen: NDArray[np.int64]) -> float:
-        b = sooner(chosen)
-        return -np.inf if np.isinf(b) else min(later(chosen), end_s) - b
-
-    def most(chosen: NDArray[np.int64]) -> float:
-        a = later(chosen)
-        return np.inf if np.isinf(a) else a - min(sooner(chosen), end_s)
-
-    return _estimate(least, most, runs, end_s)
-
-
-def _estimate(least: OfRuns, most: OfRuns, runs: int, end_s: float) -> Estimate:
-    random = np.random.default_rng(SEED)
-    draws = [random.integers(runs, size=runs) for _ in range(RESAMPLES)]
-    low = float(np.quantile([least(each) for each in draws], 0.025, method="nearest"))
-    high = float(np.quantile([most(each) for each in draws], 0.975, method="nearest"))
-    every = np.arange(runs)
-    ends = [min(max(each(every), -end_s), end_s) for each in (least, most)]
-    cut_off = np.isinf([least(every), most(every)]).any()
-    low = min(low, end_s)
-    return Estimate(float(np.mean(ends)), low, high, runs, int(cut_off))
 
 
 def words(share: float) -> str:

@@ -60,7 +60,10 @@ MIX = Experiment(
     _scenario,
     row,
     variants=(
-        Variant("background", "5 % offered", arguments={"background": 0.05}),
+        *(
+            Variant("background", f"{percent} % offered", arguments={"background": percent / 100})
+            for percent in (5, 7, 10)
+        ),
         *testbed.VARIANTS,
         *testbed.MORE_VARIANTS,
         Variant("duration", "200 … 600 s", ["duration=600s"]),
@@ -107,23 +110,23 @@ FIGURE = Figure(
     claims=[
         Claim(
             "ha2008.fig6.mix",
-            "The eight flows use ≈ 95 %: CUBIC 72 %, SACK 23 %; the CUBIC flows converge soon",
+            "The eight flows use ≈ 95 %: CUBIC 72 %, SACK 23 %",
             [
                 ALL.within(0.9, 1).ours,
                 CUBIC.within(0.62, 0.82).ours,
                 SACK.within(0.13, 0.33).ours,
-                CONVERGENCE.below(100).ours,
             ],
             paper="95, 72, 23 %",
             quote="“The total network utilization is around 95%: the four CUBIC flows take about "
             "72% …, the four TCP flows take 23%” (5.2)",
-            readings={
-                "without “converge”": [
-                    ALL.within(0.9, 1).ours,
-                    CUBIC.within(0.62, 0.82).ours,
-                    SACK.within(0.13, 0.33).ours,
-                ]
-            },
-        )
+        ),
+        Claim(
+            "ha2008.fig6.converge",
+            "The four CUBIC flows converge within a short period",
+            [CONVERGENCE.below(100).ours],
+            paper="soon",
+            quote="“four flows of CUBIC converge to a fair share nicely within a short period of "
+            "time” (5.2)",
+        ),
     ],
 )

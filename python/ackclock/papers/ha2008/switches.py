@@ -31,13 +31,12 @@ NAMES = {
     CLAMPED: "with 2.1's clamp",
     INITIAL_SSTHRESH: "with initial_ssthresh = 100",
 }
-START, CYCLE = "100s", "50s"
+CYCLE = (100, 50)
 FULL = 0.9
 
 
 def _scenario(algorithm: str) -> Scenario:
-    joins = {"start": START, "start_spread": CYCLE}
-    flows = [Flow(algorithm=algorithm), Flow(algorithm=algorithm, **joins)]
+    flows = [Flow(algorithm=algorithm)] * 2
     return testbed.scenario(flows, rtt_ms=240, background=0)
 
 
@@ -63,13 +62,13 @@ PARTS = Experiment(
     _scenario,
     row,
     seeds=12,
+    cycle=CYCLE,
     quick=["duration=300s"],
     variants=(testbed.TSO, testbed.TICK, testbed.NO_JITTER, *testbed.BUFFERS[:2]),
     assumed=testbed.ASSUMED
     | {
         "*": "the paper describes no runs here",
-        "flow.start_spread": "over one cycle of flow 1",
-        "flow.start": "so that flow 1 has the link for itself before",
+        "flow.start": "over one cycle of flow 1, which has the link for itself before",
     },
     says={"algorithm": NAMES},
 )

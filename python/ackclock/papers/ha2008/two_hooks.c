@@ -4,11 +4,13 @@
  * arrives, cong_avoid increments cwnd by one if the current cwnd is less than ssthresh.
  * Otherwise, cong_avoid increments cwnd by 1/cwnd".
  */
+#define CC_PARAMS(P) P(keep, 50, 1, 99, 100, "part of the window that a loss leaves")
+
 #include "tcp_cc.h"
 
 CC_HOOK(u32, two_hooks_ssthresh, struct sock *sk)
 {
-	return max(tcp_sk(sk)->snd_cwnd / 2, 2U);
+	return max(tcp_sk(sk)->snd_cwnd * cc_param(sk, keep) / 100, 2U);
 }
 
 CC_HOOK(void, two_hooks_cong_avoid, struct sock *sk, u32 ack, u32 acked)

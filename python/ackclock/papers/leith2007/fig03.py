@@ -35,7 +35,7 @@ FIGURE = Figure(
             [each.within(0.7, 1.4).ours for each in ratios.everywhere(RATIO)],
             paper="≈ 1",
             quote="“the flows do asymptotically converge to an approximately fair share” (IV)",
-            most_seeds=100,
+            reported=True,
         )
     ],
 )

@@ -37,6 +37,7 @@ FIGURE = Figure(
             "Means over an hour are similar, but unfairness lasts hundreds of seconds",
             [HOUR.below(1.5).ours, AGAINST.above(1.2).ours],
             paper="similar; unfair",
+            reported=True,
             quote="“sustained periods (extending to hundreds of seconds) of unfairness occur” "
             "(IV.B)",
             readings={

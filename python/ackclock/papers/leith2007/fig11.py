@@ -176,8 +176,14 @@ FIGURE = Figure(
         ),
         Claim(
             "leith2007.fig11.small-buffer",
-            "At 10 Mb/s the utilisation of both falls substantially with buffers below 2.5 %",
-            [_falls(each).above(0.1).ours for each in (CUBIC, RENO)],
+            "At 10 Mb/s the utilisation of both falls substantially below 2.5 %, and not before",
+            [
+                *(_falls(each).above(0.1).ours for each in (CUBIC, RENO)),
+                *(
+                    UTILISATION[each, 10].at(buffer_percent=2.5).above(0.5).ours
+                    for each in (CUBIC, RENO)
+                ),
+            ],
             paper="falls much",
             quote="“At buffer sizes below 2.5%, the link utilisation achieved by both … falls "
             "substantially” (V)",

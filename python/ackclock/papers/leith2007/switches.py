@@ -19,6 +19,8 @@ from ackclock.papers.leith2007 import fig02
 from ackclock.papers.leith2007._testbed import CUBIC
 
 HALVED, ORIGINAL = f"{CUBIC}:beta=0.5", f"{CUBIC}:fast_convergence=0"
+#: Starts of flow 2: one cycle of flow 1.
+CYCLE = (100, 60)
 NAMES = {
     CUBIC: "CUBIC",
     HALVED: "back-off 0.5",
@@ -27,8 +29,7 @@ NAMES = {
 
 
 def _scenario(algorithm: str) -> Scenario:
-    of = testbed.scenario(250, [algorithm] * 2, [fig02.RTT_MS] * 2, duration="1200s")
-    return of.assign(f"flow.2.start_spread={fig02.CYCLE}")
+    return testbed.scenario(250, [algorithm] * 2, [fig02.RTT_MS] * 2, duration="1200s", spread="0s")
 
 
 class Row(NamedTuple):
@@ -48,6 +49,7 @@ PARTS = Experiment(
     _scenario,
     row,
     seeds=fig02.STARTS,
+    cycle=CYCLE,
     quick=["duration=400s"],
     variants=(*testbed.OPEN[1:], *testbed.BUFFERS),
     assumed=testbed.ASSUMED | {"duration": "long enough for the flows to converge"},

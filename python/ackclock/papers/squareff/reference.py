@@ -55,7 +55,7 @@ CELLS = Experiment(
     ],
     _scenario,
     row,
-    seeds=5,
+    seeds=12,
     quick=["duration=60s"],
     assumed=ASSUMED,
     says={
