@@ -48,7 +48,7 @@ CEILINGS = {
     "py-tables": 345,
     "quic": 997,
     "resolve": 3221,
-    "sim": 15963,
+    "sim": 15981,
     "wasm": 1012,
 }
 
