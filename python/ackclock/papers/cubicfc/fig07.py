@@ -35,7 +35,6 @@ FIGURE = Figure(
             paper="> 0 everywhere",
             quote="“Whether with or without background traffic, the two flows of Cubic-FC always "
             "can achieve fairer throughput than original Cubic” (IV.C)",
-            most_seeds=48,
         )
     ],
 )
