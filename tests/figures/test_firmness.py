@@ -64,6 +64,8 @@ def test_the_level_at_which_a_verdict_stands():
     median = Quantity("x", "", (), lambda _: mean_ci([*range(20)], statistic=np.median)).above(-1)
     assert judge(Claim("a.b", "", [median])).chance == 1  # a median has no level
     assert judge(Claim("a.b", "", [known(3).above(0)])).chance == 0  # nor has it randomness
+    equal = Quantity("x", "", (), lambda _: mean_ci([3.0] * 5)).within(3, 3)
+    assert judge(Claim("a.b", "", [equal])).chance == 0
     assert judge(Claim("a.b", "", [known(1, 10).above(0)])).chance is None  # it is open
     assert tally.survives("0.0004", 100)
     assert not tally.survives("0.0006", 100)

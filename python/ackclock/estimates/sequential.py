@@ -87,7 +87,7 @@ def chance(estimate: Estimate, low: float, high: float) -> float:
 
     A median has no level, and resamples have none below 2 / (their number + 1).
     """
-    if estimate.n == 0:
+    if estimate.n == 0 or estimate.low == estimate.high:
         return 0.0
     if not estimate.can_look:
         return 1.0
