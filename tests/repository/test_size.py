@@ -48,7 +48,7 @@ CEILINGS = {
     "py-tables": 345,
     "quic": 997,
     "resolve": 3221,
-    "sim": 15981,
+    "sim": 16011,
     "wasm": 1012,
 }
 

@@ -641,8 +641,7 @@ impl Sender {
         (self.small_queue.as_mut()).is_some_and(|queue| queue.has(segment))
     }
 
-    /// Whether a packet waits because this softirq has let enough of the connection go. It leaves at this
-    /// instant, after the ACKs of it.
+    /// Whether a packet waits, until after the ACKs, as this softirq has let enough of its flow go.
     #[inline(always)]
     fn waits_for_softirq<P: Plan>(&mut self, segments: u32, factor: u32) -> bool {
         let has_sent = self.tp().tcp_wstamp_ns == self.host.now_ns();

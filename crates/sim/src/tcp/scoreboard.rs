@@ -35,14 +35,12 @@ const RETRANS: u64 = 4;
 const EVER_RETRANS: u64 = 8;
 /// The application has marked the segment with PSH. It keeps the mark if it is sent again.
 const PUSHED: u64 = 16;
-/// A packet of the retransmission queue ends with the segment: it left as the end of a burst, or a
-/// SACK or a retransmission has split its packet here.
+/// A packet of the retransmission queue ends with the segment: a burst does, or a split packet.
 const ENDS: u64 = 32;
-/// RACK has judged the segment lost. Until it is sent again, RACK does not look at it, also if an undo
-/// takes the mark away: it is not in `tsorted_sent_queue`.
+/// RACK has judged it lost, and looks at it when it is sent again: it left `tsorted_sent_queue`.
 const UNSORTED: u64 = 64;
 const FLAG_BITS: u32 = 7;
-/// How many segments a new ring holds. Most flows among thousands need no more.
+/// How many segments a new ring holds: most flows among thousands need no more.
 pub(crate) const FIRST_CAPACITY: usize = 16;
 
 /// When a segment was last sent, and its flags below: a window of n segments takes 8 n bytes.
@@ -616,12 +614,6 @@ impl Scoreboard {
         }
         self.retransmit_hint = segment;
         (first < segment).then(|| self.resent(first, segment))
-    }
-
-    /// The first lost segment that waits for its retransmission.
-    #[inline]
-    pub(super) fn next_lost(&self) -> Option<u64> {
-        (self.retransmit_hint.max(self.una)..self.lost_end).find(|&at| self.slot(at).is_waiting())
     }
 
     /// A burst of retransmissions: a packet of its own from now on.

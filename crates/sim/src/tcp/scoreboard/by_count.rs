@@ -5,6 +5,12 @@ use super::super::host::Counts;
 use super::{Scoreboard, ENDS, LOST, SACKED};
 
 impl Scoreboard {
+    /// The first lost segment that waits for its retransmission.
+    #[inline]
+    pub(in super::super) fn next_lost(&self) -> Option<u64> {
+        (self.retransmit_hint.max(self.una)..self.lost_end).find(|&at| self.slot(at).is_waiting())
+    }
+
     /// The head is lost, if it was not before: it is a packet of its own from now on.
     pub(in super::super) fn mark_head_lost(&mut self, mut counts: Counts<'_>) {
         if !self.slot(self.una).has(LOST) {
