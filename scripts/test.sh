@@ -35,6 +35,9 @@ if [ "${1-}" = slow ]; then
 	# Many wait for a browser, a server or a virtual machine.
 	python_tests --durations=40 -n 3 --dist loadfile --no-loadscope-reorder -m "slow and not alone"
 	rust_results
+	# Quick tests of what runs scenarios, on the portable engine; tests/portable.py leaves some out.
+	[ "$PYTHON" ] || ACKCLOCK_ENGINE=portable .venv/bin/pytest -n 3 --dist loadfile -m "not slow" \
+		tests/scenario tests/scorecard tests/store tests/studies || status=1
 	python_tests -m alone
 else
 	rust_tests $RUST

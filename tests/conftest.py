@@ -1,14 +1,18 @@
 """Fixtures of every test."""
 
+import faulthandler
 import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+import portable
 from ackclock import AckclockError, Bottleneck, Flow, Scenario
+from ackclock.base import chosen
 from ackclock.hosts.vlinux import build
 
 pytest.register_assert_rewrite("command", "common", "explorer")
@@ -26,12 +30,24 @@ LONG = ("test_report", "test_vlinux", "test_wheel", "test_without_many", "test_r
         )  # fmt: skip
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_configure():
+    """Wasmtime handles the traps of WebAssembly: its handler must be the newest."""
+    if chosen.NAME == "portable":
+        faulthandler.disable()
+
+
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items):
     """A test that opens a browser, or that runs alone, is slow. Long files begin first."""
     for item in items:
         if "browser" in item.fixturenames or item.get_closest_marker("alone"):
             item.add_marker(pytest.mark.slow)
+        if chosen.NAME == "portable":
+            path = item.path.relative_to(Path(__file__).parent)
+            name = f"{path.as_posix()}::{item.name}"
+            if why := portable.reason(name):
+                item.add_marker(pytest.mark.skip(reason=f"on the portable engine: {why}"))
     items.sort(key=lambda item: LONG.index(item.path.stem) if item.path.stem in LONG else len(LONG))
 
 

@@ -71,10 +71,11 @@ class Answer(NamedTuple):
 class Server:
     """`ackclock explore` in a directory."""
 
-    def __init__(self, directory, *options, command=ACKCLOCK):
+    def __init__(self, directory, *options, command=ACKCLOCK, env=None):
         self.process = subprocess.Popen(
             [command, "explore", "-o", "out", *options],
             cwd=directory,
+            env=env,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

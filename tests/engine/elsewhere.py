@@ -1,13 +1,15 @@
-"""A command of ackclock where nothing is that macOS or Windows lacks.
+"""A `sitecustomize` of Python that hides what macOS or Windows lacks.
 
 What the standard library needs of this system it has imported before. A file with a name that
 Windows refuses is an error.
 """
 
 import builtins
+import functools
 import os
 import signal
 import socket
+import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -16,10 +18,10 @@ MODULES = ("fcntl", "pwd", "grp", "resource", "termios", "tty", "pty", "curses",
 GONE = {
     os: (
         *("O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "fork", "geteuid", "getuid", "getpgid"),
-        *("killpg", "mkfifo", "register_at_fork", "setsid", "uname", "sched_getaffinity"),
+        *("killpg", "mkfifo", "register_at_fork", "setsid", "uname", "sched_getaffinity", "nice"),
     ),
     signal: ("SIGALRM", "SIGHUP", "SIGKILL", "SIGPIPE", "SIGUSR1", "setitimer", "ITIMER_REAL"),
-    socket: ("AF_UNIX", "send_fds", "recv_fds", "socketpair"),
+    socket: ("AF_UNIX", "send_fds", "recv_fds"),
 }
 for each in (
     *("asyncio", "ctypes", "multiprocessing.connection", "subprocess", "tempfile"),
@@ -38,6 +40,9 @@ def refuse(call):
     return opened
 
 
+# As Windows has them.
+subprocess.Popen.kill = subprocess.Popen.terminate
+socket.socketpair = functools.partial(socket.socketpair, socket.AF_UNIX)
 for module in MODULES:
     sys.modules[module] = None
 for module, names in GONE.items():
@@ -46,7 +51,3 @@ for module, names in GONE.items():
 builtins.open = refuse(open)
 os.open = refuse(os.open)
 os.mkdir = refuse(os.mkdir)
-
-from ackclock.cli.main import main  # noqa: E402
-
-main()

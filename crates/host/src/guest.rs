@@ -135,7 +135,7 @@ pub fn check(path: &str, assembly: &str) -> Result<(), AlgorithmError> {
                 return Err(AlgorithmError::constructor(path));
             }
             _ if word.starts_with("f32.") || word.starts_with("f64.") => {
-                let place = format!("line {line}");
+                let place = format!("{path}:{line}");
                 return Err(AlgorithmError::floating_point(path, &place));
             }
             _ => (),

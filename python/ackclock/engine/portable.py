@@ -6,6 +6,7 @@ Its functions are those of `_core.pyi`; `crates/wasm/src/face.rs` has those that
 import copy
 import functools
 import math
+import os
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -130,8 +131,9 @@ class Snapshot:
     """As of `_core`: an instance that keeps what it has read."""
 
     def __init__(self, contents: Mapping[str, bytes] | None = None) -> None:
-        #: The C files that it has compiled.
+        #: The C files that it has compiled, by their paths as they are written, and by their own.
         self._compiled: dict[str, Compiled] = {}
+        self._real: dict[str, Compiled] = {}
         self._contents = dict(contents or {})
         self._is_closed = contents is not None
         self._lock = threading.Lock()
@@ -158,7 +160,9 @@ class Snapshot:
         if kind == "c file":
             if self._is_closed:
                 raise ValueError(f"cannot read {path}: it did not come with the scenarios")
-            made = self._compiled[path.removeprefix("./")] = _compiler().compiled(path)
+            real = os.path.realpath(path)  # one look at a file, whatever it is called
+            made = self._real[real] = self._real.get(real) or _compiler().compiled(path)
+            self._compiled[path.removeprefix("./")] = made
             return made.answer
         if path not in self._contents:
             if self._is_closed:

@@ -191,7 +191,8 @@ def main() -> None:
     os.dup2(2, 1)  # what a library prints is no message
     limits = Limits.read()
     limits.obey()
-    os.nice(NICE)
+    if hasattr(os, "nice"):
+        os.nice(NICE)
     for line in sys.stdin.buffer:
         try:
             _work(json.loads(line), out)

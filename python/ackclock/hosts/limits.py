@@ -44,9 +44,11 @@ class Limits:
         return found
 
     def obey(self) -> None:
-        """Sets them for this process and its children."""
-        import resource  # noqa: PLC0415 (Windows has none)
-
+        """Sets them for this process and its children, where the system has limits."""
+        try:
+            import resource  # noqa: PLC0415 (Windows has none)
+        except ImportError:
+            return
         most = {
             resource.RLIMIT_DATA: self.memory_bytes,
             resource.RLIMIT_FSIZE: self.file_bytes,
