@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -302,3 +303,29 @@ def test_it_has_half_the_speed():
         taken_s = of(engine, scenario).manifest["cpu_time_s"]
         cpu_s[engine] = min(cpu_s.get(engine, taken_s), taken_s)
     assert cpu_s[_core] / cpu_s[portable] >= 0.45
+
+
+INTERRUPTED = """
+import os, signal, threading
+from ackclock import _core
+for each in range(30):
+    try:
+        threading.Timer(0.05 + each / 5000, os.kill, (os.getpid(), signal.SIGINT)).start()
+        while True:
+            _core.algorithms()
+    except KeyboardInterrupt:
+        pass
+print("whole")
+"""
+
+
+def test_an_interrupt_waits_for_a_call():
+    """An exception where a callback of wasmtime begins would end the process."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED],
+        env={**os.environ, "ACKCLOCK_ENGINE": "portable"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "whole\n"), done.stderr

@@ -1,7 +1,10 @@
 """Users' C files on the portable engine: the packets and the words of the native one."""
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -85,19 +88,45 @@ def test_every_file_sends_the_same_packets(file):
     same(f"{ROOT}/{file}")
 
 
+TOLD = """
+import sys
+from ackclock import _core
+from test_portable_files import told
+for each in sys.argv[1:]:
+    print(told(_core, each))
+"""
+
+
 @native
 @pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.slow)])
-def test_what_is_said_of_a_hook_is_the_same(written, every):
-    """Also flow and time. An array's end, a constant and a function are found another way."""
+def test_what_is_said_of_a_hook_is_the_same(tmp_path, monkeypatch, every):
+    """Also flow and time."""
+    monkeypatch.chdir(tmp_path)
     others = ("here[4]", "table", "x_avoid")
-    for what, words in cheats()[::every]:
+    tried = [each for each in cheats()[::every] if not any(other in each[0] for other in others)]
+    for number, (what, _) in enumerate(tried):
+        Path(f"{number}.c").write_text(FILE.format(before="", what=what))
+    files = [f"./{number}.c" for number in range(len(tried))]
+    # In a process of its own: either engine has a handler of its own for traps.
+    path = os.pathsep.join(str(ROOT / each) for each in ("tests", "tests/engine"))
+    done = subprocess.run(
+        [sys.executable, "-c", TOLD, *files],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for file, (_, words), theirs in zip(files, tried, done.stdout.splitlines(), strict=True):
+        said = told(portable, file)
+        assert words in said
+        assert said == theirs
+
+
+def test_what_is_found_another_way(written):
+    for what in (each for each, _ in cheats() if "here[4]" in each or "table" in each):
         written(FILE.format(before="", what=what))
         said = told(portable, "./my_cc.c")
-        if any(each in what for each in others):
-            assert said.startswith("AlgorithmError: my_cc.c:6, function x_avoid: writes "), said
-        else:
-            assert words in said
-            assert said == told(_core, "./my_cc.c")
+        assert said.startswith("AlgorithmError: my_cc.c:6, function x_avoid: writes "), said
 
 
 @pytest.mark.parametrize(("before", "what", "words"), REFUSED)

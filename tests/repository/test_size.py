@@ -22,7 +22,7 @@ CEILINGS = {
     "ackclock.base": 493,
     "ackclock.cli": 3006,
     "ackclock.draw": 1151,
-    "ackclock.engine": 848,
+    "ackclock.engine": 850,
     "ackclock.estimates": 359,
     "ackclock.explore": 1082,
     "ackclock.figures": 1556,
@@ -48,7 +48,7 @@ CEILINGS = {
     "py-tables": 345,
     "quic": 997,
     "resolve": 3221,
-    "sim": 16011,
+    "sim": 16015,
     "wasm": 1012,
 }
 

@@ -9,10 +9,12 @@ import functools
 import hashlib
 import json
 import os
+import signal
 import tempfile
+import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,9 @@ from ackclock.base import errors
 from ackclock.base.errors import AckclockError
 from ackclock.engine.guests import STALL_S, Compiled, Guests
 
+#: What ends a command, or wakes it.
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM", "SIGBREAK")
+_SIGNALS = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
 ENGINE = Path(__file__).parents[1] / "explore" / "static" / "lab" / "engine.wasm"
 
 
@@ -67,6 +72,27 @@ def _close() -> None:
     """While Python ends, wasmtime would call functions of it that are no more."""
     for each in list(_living):
         each.close()
+
+
+@contextmanager
+def _later() -> Iterator[None]:
+    """Signals wait meanwhile: wasmtime bears no exception where a callback of it begins."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[Any] = []
+    before = {each: signal.getsignal(each) for each in _SIGNALS}
+    for each, handler in before.items():
+        if callable(handler):
+            signal.signal(each, lambda *given: came.append(given))
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            if callable(handler):
+                signal.signal(each, handler)
+    for number, frame in came:
+        before[number](number, frame)  # type: ignore[operator, misc]
 
 
 class Instance:
@@ -156,6 +182,10 @@ class Instance:
 
     def call(self, name: str, given: object) -> dict[str, Any]:
         """Calls a function with JSON; what it told last. Raises what it refuses."""
+        with _later():
+            return self._called(name, given)
+
+    def _called(self, name: str, given: object) -> dict[str, Any]:
         text = json.dumps(given, allow_nan=False).encode()
         self._is_busy = True
         try:

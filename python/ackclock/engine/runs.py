@@ -76,6 +76,7 @@ class _Run:
             if guarded:
                 stack.enter_context(clock.running(engine_of(guarded)))
             self.instance = Instance(self._take, self._ask, guarded)
+            stack.callback(delattr, self, "instance")  # it has much memory
             end = self.instance.call("run_whole", wanted)
         return {
             "trace_hash": end["trace_hash"],
