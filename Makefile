@@ -87,7 +87,7 @@ test: $(VENV)/quic $(BIN)/ackclock $(VENV)/dev ## The tests of every crate and c
 		$(shell scripts/require.sh --check clang wasm node && echo $(LAB))
 	@RUST="$(or $(RUST),$(CRATES))" PYTHON="$(PYTHON)" scripts/test.sh
 
-test-slow: $(VENV)/quic $(BIN)/ackclock $(VENV)/clang $(VENV)/dev $(VENV)/ray $(VENV)/docs $(VENV)/programs ## The tests that take minutes each: browsers, virtual machines, real time (root)
+test-slow: $(VENV)/quic $(BIN)/ackclock $(VENV)/clang $(VENV)/dev $(VENV)/ray $(VENV)/wheel $(VENV)/docs $(VENV)/programs ## The tests that take minutes each: browsers, virtual machines, real time (root)
 	@$(BESIDE) rust-tests $(CORE) $(KERNEL) $(LAB)
 	@RUST="$(or $(RUST),$(CRATES))" PYTHON="$(PYTHON)" scripts/test.sh slow
 
