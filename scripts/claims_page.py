@@ -235,8 +235,8 @@ def _card(row: Row, parts: Sequence[Row] | None = None) -> Iterator[str]:
 
 def _first(text: str) -> str:
     """The first of the assumptions that turn a verdict; claims.csv has all."""
-    first, more, _ = text.partition("), ")
-    return f"{first}), …" if more else text
+    first = re.match(r".*?: (?:holds|fails|open)", text)
+    return f"{first[0]}), …" if first and len(first[0]) + 1 < len(text) else text
 
 
 def take(report: Path, directory: Path) -> None:

@@ -87,7 +87,7 @@ FIGURE = Figure(
                 for point in RTTS.where(background=WITH)
                 for paper in [_paper(point)]
             ],
-            paper="680.9 … 686.1 Mb/s",
+            paper="table 2",
             quote="“Total Throughput (Mbps)”, “With background traffic” (table 2)",
         ),
         Claim(
