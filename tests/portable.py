@@ -22,6 +22,7 @@ LEFT_OUT = {
     "results/test_arrow": "tables of the native engine own memory of Rust",
     "results/test_quic": STACKS,
     "scenario/test_kernel_module": MODULES,
+    "scorecard/test_scorecard.py::test_an_address_as_a_number": "addresses are the same everywhere",
     "scorecard/test_scorecard.py::test_without_its_file": "other compilers are looked for",
     "store/test_kept.py::test_the_compiler_and_its_flags": "CC is not asked",
     "studies/test_bisect": KERNEL,
