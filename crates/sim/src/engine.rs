@@ -22,6 +22,7 @@ mod simulation;
 mod slow_host;
 mod slow_path;
 mod taps;
+mod timers;
 mod wire;
 
 use crate::census::{Census, TraceHash};
@@ -75,6 +76,8 @@ pub fn run_with<'a>(
         return Simulation::new(scenario, flows, network, options).run(prepared, control);
     }
     let in_rounds = options.rounds || flows.len() > FEW && options.allow_fast_path();
+    // In rounds the timers of an instant fire in the order of flows.
+    let in_rounds = in_rounds && !share_jiffies(scenario, flows.len());
     if in_rounds && scenario.changes.is_empty() {
         if let Some(many) = Many::take(scenario, &topology, &mut flows) {
             return Simulation::new(scenario, flows, many, options).run_rounds(control);
@@ -82,6 +85,11 @@ pub fn run_with<'a>(
     }
     let links = Links::new(&topology.links);
     Simulation::new(scenario, flows, links, options).run(prepared, control)
+}
+
+/// Whether the timers of several flows may fire at one time, and few enough to look which is first.
+fn share_jiffies(scenario: &Scenario, flows: usize) -> bool {
+    scenario.jitter_ns == 0 && (2..=FEW).contains(&flows)
 }
 
 /// The flows, then the sessions.
@@ -122,6 +130,7 @@ impl<'a, W: Wire> Simulation<'a, W> {
         Self {
             scenario,
             long_way: options.long_way,
+            same_jiffies: share_jiffies(scenario, flows.len()),
             wire,
             flows,
             schedule,
@@ -202,6 +211,7 @@ impl<'a, W: Wire> Simulation<'a, W> {
                 continue;
             }
             until_check -= 1;
+            let element = self.first_of_timers(element, now_ns);
             self.slow_path(element, now_ns)?;
             let next_ns = self.flows[element].next_event_ns();
             self.schedule.set(element, next_ns);

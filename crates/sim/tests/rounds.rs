@@ -58,7 +58,8 @@ fn the_first_impossible_window_ends_the_run() {
         ..flow(wild, 20 * MS)
     };
     let flows = vec![starting(3 * MS), flow("reno", 20 * MS), starting(MS)];
-    let scenario = dumbbell(Profile::Linux6, 10_000_000, 50, flows);
+    let mut scenario = dumbbell(Profile::Linux6, 10_000_000, 50, flows);
+    scenario.jitter_ns = MS;
     let wanted = try_with(&scenario, Options::default())
         .map(|_| ())
         .unwrap_err();
@@ -70,19 +71,20 @@ fn the_first_impossible_window_ends_the_run() {
     );
 }
 
-/// Where ACKs pass a queue, or no packet leaves in a round, flows do not take turns.
+/// Where ACKs pass a queue, no packet leaves in a round, or hosts count the same jiffies, flows do not take turns.
 #[test]
 fn some_flows_take_no_turns() {
     let takes = |scenario| simulate_with(&scenario, in_rounds()).in_rounds;
     let plain = || {
-        dumbbell(
-            Profile::Linux6,
-            10_000_000,
-            50,
-            vec![flow("cubic", 20 * MS); 20],
-        )
+        let flows = vec![flow("cubic", 20 * MS); 20];
+        let mut scenario = dumbbell(Profile::Linux6, 10_000_000, 50, flows);
+        scenario.jitter_ns = MS;
+        scenario
     };
     assert!(takes(plain()));
+    let mut alike = plain();
+    alike.jitter_ns = 0;
+    assert!(!takes(alike));
     let mut slow = plain();
     slow.bottleneck.rate_bps = 100_000;
     slow.bottleneck.buffer = ackclock_net::buffer::Buffer::Packets(5);

@@ -151,3 +151,19 @@ fn the_last_packet_of_a_capture_has_a_fin() {
         "one packet, at its sender and its receiver"
     );
 }
+
+/// Timers of five connections without jitter often fire at one time: in the order of Linux's wheel. What Linux
+/// 6.12 carries of them, in virtual time.
+#[test]
+fn timers_of_one_time_fire_in_the_wheels_order() {
+    let flows = (0..5).map(|number| Flow {
+        start_ns: number * 100 * MS,
+        ..flow("reno", 2 * MS)
+    });
+    let mut scenario = dumbbell(Profile::Linux6, 1_000_000, 4, flows.collect());
+    scenario.duration_ns = 20 * S;
+    let flows = simulate(&scenario).flows;
+    let delivered = [644_360, 192_584, 783_368, 687_800, 98_464];
+    assert_eq!(flows.delivered_bytes, delivered);
+    assert_eq!(flows.retransmitted_packets, [143, 54, 148, 148, 36]);
+}

@@ -33,6 +33,7 @@ impl Simulation<'_, Links> {
             if at_ns > until_ns || *left == 0 {
                 return Ok(());
             }
+            let element = self.first_of_timers(element, at_ns);
             if prefetches {
                 self.prefetch();
             }

@@ -14,6 +14,8 @@ pub(super) struct Simulation<'a, W> {
     pub(super) scenario: &'a Scenario,
     /// No short way is taken (ADR 17).
     pub(super) long_way: bool,
+    /// Timers of several flows may fire at one time.
+    pub(super) same_jiffies: bool,
     pub(super) wire: W,
     /// The flows, then the sessions.
     pub(super) flows: Vec<Flow<'a>>,

@@ -124,6 +124,13 @@ impl Clock {
         };
         self.next_tick_ns + (fires - self.jiffies - 1) * self.tick_ns()
     }
+
+    /// The place in the wheel of a timer that is armed now for `delay` jiffies. Of timers that fire at
+    /// once Linux runs those of coarser levels first, and of a level the last that came (`expire_timers`,
+    /// `enqueue_timer`): those with greater places.
+    pub(crate) fn place(&self, delay: u64) -> u64 {
+        u64::from(wheel_shift(delay)) << 56 | self.now_ns
+    }
 }
 
 /// How coarse the wheel is for a delay: 2^shift jiffies.

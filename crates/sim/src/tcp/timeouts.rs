@@ -8,7 +8,7 @@ use super::constants::TIMEOUT_MIN_US;
 use super::flags::AckFlags;
 use super::sender::{Rexmit, Sender};
 use super::timers::{until_us, Timer};
-use ackclock_host::CaState;
+use ackclock_host::{CaState, Era};
 use ackclock_net::schedule::NEVER;
 
 impl Sender {
@@ -89,6 +89,12 @@ impl Sender {
         if self.rexmit <= Rexmit::New {
             self.rexmit = Rexmit::Lost;
         }
+    }
+
+    /// The place in the wheel of the timer that is due now, if one is, and pacing is not.
+    pub(crate) fn place_in_wheel(&self, now_ns: u64) -> Option<u64> {
+        let due = self.timers.timeout_ns() == now_ns && self.pacer.timeout_ns() > now_ns;
+        (due && self.era == Era::Linux6).then(|| self.timers.place())
     }
 
     /// Handles the timer that is due at [`poll_timeout`](Self::poll_timeout).

@@ -34,6 +34,8 @@ pub(super) fn until_us(host: &Host, sent_ns: u64) -> u64 {
 pub(super) struct Timers {
     timer: Timer,
     at_ns: u64,
+    /// Its place among the timers that fire at that time.
+    place: u64,
     /// Timeouts since `una` last advanced.
     retransmits: u32,
     /// `icsk_backoff` of probes of a closed window.
@@ -47,6 +49,7 @@ impl Timers {
         Self {
             timer: Timer::None,
             at_ns: NEVER,
+            place: 0,
             retransmits: 0,
             probes: 0,
             paced: false,
@@ -61,7 +64,11 @@ impl Timers {
     /// Arms a timer for so many jiffies.
     #[inline]
     pub(super) fn arm_for(&mut self, timer: Timer, host: &Host, wait: u64) {
-        self.arm(timer, host.fires_ns(wait));
+        let at_ns = host.fires_ns(wait);
+        if at_ns != self.at_ns {
+            self.place = host.place_in_wheel(wait);
+        }
+        self.arm(timer, at_ns);
     }
 
     #[inline]
@@ -132,6 +139,11 @@ impl Timers {
             Timer::Reordering => TimerKind::Reordering,
             Timer::WindowProbe => TimerKind::WindowProbe,
         }
+    }
+
+    /// The place of what is armed among the timers that fire with it: the greatest is first.
+    pub(super) fn place(&self) -> u64 {
+        self.place
     }
 
     #[inline]

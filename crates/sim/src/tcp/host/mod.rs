@@ -161,6 +161,11 @@ impl Host {
         self.clock.fires_ns(wait)
     }
 
+    /// The place of such a timer among those that fire with it.
+    pub(super) fn place_in_wheel(&self, wait: u64) -> u64 {
+        self.clock.place(wait)
+    }
+
     /// `tcp_pacing_delay`: jiffies until pacing lets the next packet leave.
     pub(super) fn pacing_delay(&self) -> u64 {
         let wait_ns = self.tp().tcp_wstamp_ns.saturating_sub(self.now_ns());
