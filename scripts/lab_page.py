@@ -97,10 +97,14 @@ def link(*runs: tuple[Scenario, str]) -> str | None:
 def _can_run(scenario: Scenario) -> bool:
     every: tuple[Any, ...] = (*scenario.flows, *scenario.sessions)
     known = {each["name"] for each in _core.algorithms()}
+
+    def can_send(each: Any) -> bool:
+        stack = getattr(each, "stack", None)
+        return stack == "udp" or (not stack and name_in(each.algorithm) in known)
+
     return (
         sum(each.count for each in scenario.flows) <= MOST_FLOWS
-        and all(name_in(each.algorithm) in known for each in every)
-        and not any(getattr(each, "stack", None) for each in every)
+        and all(map(can_send, every))
         and not any(
             each and (each.trace or each.timeline)
             for each in (scenario.bottleneck, *scenario.links)

@@ -128,7 +128,6 @@ def test_figure_4_needs_the_mean_over_runs_to_converge_and_plateaus():
                 "convergence_s": 100.0 * noise,
                 "near_inside": inside * noise,
                 "near_outside": 0.5,
-                "near_part": 0.6 * noise,
                 "window_s": 10.0,
                 "first_mbps": [300.0] * unfair_s + [200.0] * (250 - unfair_s),
                 "second_mbps": [100.0] * unfair_s + [200.0] * (250 - unfair_s),
@@ -142,7 +141,17 @@ def test_figure_4_needs_the_mean_over_runs_to_converge_and_plateaus():
         (150, 0.3, "fails"),
     ):
         found = verdicts("fig04", rows(unfair_s, inside))
-        assert found == {"fig4.plateau": expected, "s3.near-wmax": "holds"}
+        assert found == {"fig4.plateau": expected}
+
+
+def test_windows_near_the_last_maximum_need_another_growth_that_has_fewer():
+    for others, expected in ((0.3, "holds"), (0.7, "fails")):
+
+        def row(noise, algorithm, others=others, **_):
+            return {"near_part": noise * (0.5 if algorithm == testbed.CUBIC else others)}
+
+        found = verdicts("fig04", made_up(fig04.GROWING, row=row))
+        assert found == {"s3.near-wmax": expected}
 
 
 def test_a_plateau_is_near_the_last_maximum():
