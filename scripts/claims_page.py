@@ -111,8 +111,13 @@ def page(rows: Sequence[Row], *, parts: bool = False) -> str:
         for row in claims:
             text += [f"### {row['claim']}", "", *_card(row), ""]
     table = Table(["paper", "section", "it says", "right"], [[*each] for each in ERRATA])
-    text += ["## Errata of the papers", "", _dense(table), ""]
-    return "\n".join([*text, _made(claims)])
+    end = ["## Errata of the papers", "", _dense(table), "", _made(claims)]
+    if parts:
+        fold = (
+            '<details class="claims" markdown="1"><summary>Errata, and what made the rows</summary>'
+        )
+        end = [fold, "", *end, "", "</details>", ""]
+    return "\n".join([*text, *end])
 
 
 def _is_weak(row: Row, rows: int) -> bool:

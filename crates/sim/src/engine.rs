@@ -76,8 +76,6 @@ pub fn run_with<'a>(
         return Simulation::new(scenario, flows, network, options).run(prepared, control);
     }
     let in_rounds = options.rounds || flows.len() > FEW && options.allow_fast_path();
-    // In rounds the timers of an instant fire in the order of flows.
-    let in_rounds = in_rounds && !share_jiffies(scenario, flows.len());
     if in_rounds && scenario.changes.is_empty() {
         if let Some(many) = Many::take(scenario, &topology, &mut flows) {
             return Simulation::new(scenario, flows, many, options).run_rounds(control);

@@ -58,11 +58,13 @@ def lacks(*besides: str) -> str:
     A rehearsal of `deploy` does not count: no run needs the BPF file system. Without root most
     checks fail, and only root is named.
     """
-    if not is_built():
-        return NOT_BUILT
+    try:
+        found = kernel_part().doctor()
+    except AckclockError as error:
+        return str(error)
     missing = {
         each["what"]: each["found"]
-        for each in kernel_part().doctor()
+        for each in found
         if ((each["needed"] and each["what"] != "deploy") or each["what"] in besides)
         and not each["ok"]
     }

@@ -19,6 +19,7 @@ mod rounds;
 mod turn;
 mod windows;
 
+use super::share_jiffies;
 use super::simulation::Simulation;
 use super::wire::Wire;
 use crate::census::TraceHash;
@@ -69,6 +70,10 @@ impl Many {
         topology: &Topology,
         flows: &mut [Flow<'_>],
     ) -> Option<Self> {
+        if share_jiffies(scenario, flows.len()) {
+            // In rounds the timers of an instant fire in the order of flows.
+            return None;
+        }
         let one_way = topology.paths.iter().all(|path| path.acks.is_none());
         let ([link], true, true) = (&topology.links[..], one_way, topology.is_predictable()) else {
             return None;
