@@ -39,7 +39,7 @@ use ackclock_net::network::Network;
 use ackclock_net::schedule::{Schedule, FEW, NEVER};
 use links::Links;
 use many::Many;
-use simulation::Simulation;
+use simulation::{share_jiffies, Simulation};
 use std::sync::atomic::Ordering;
 use wire::Wire;
 
@@ -83,11 +83,6 @@ pub fn run_with<'a>(
     }
     let links = Links::new(&topology.links);
     Simulation::new(scenario, flows, links, options).run(prepared, control)
-}
-
-/// Whether the timers of several flows may fire at one time, and few enough to look which is first.
-fn share_jiffies(scenario: &Scenario, flows: usize) -> bool {
-    scenario.jitter_ns == 0 && (2..=FEW).contains(&flows)
 }
 
 /// The flows, then the sessions.

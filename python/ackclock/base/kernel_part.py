@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-from ackclock.base.chosen import need_native
+from ackclock.base.chosen import NAME, need_native
 from ackclock.base.errors import AckclockError
 
 #: What to type to get it: in a clone, and where the wheels are installed.
@@ -25,8 +25,8 @@ NOT_BUILT = (
 
 
 def is_built() -> bool:
-    """Whether `ackclock._kernel` is here."""
-    return find_spec("ackclock._kernel") is not None
+    """Whether `ackclock._kernel` is here, and the native engine, without which it is of no use."""
+    return NAME == "native" and find_spec("ackclock._kernel") is not None
 
 
 def kernel_part() -> ModuleType:

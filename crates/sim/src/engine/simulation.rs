@@ -7,7 +7,7 @@ use crate::flow::Flow;
 use crate::record::{AckSeen, PacketTable, RunResult};
 use crate::scenario::Scenario;
 use ackclock_net::impair::Aims;
-use ackclock_net::schedule::Schedule;
+use ackclock_net::schedule::{Schedule, FEW};
 
 /// Hosts and the network between them.
 pub(super) struct Simulation<'a, W> {
@@ -84,4 +84,9 @@ impl Options<'_> {
     pub(super) fn allow_fast_path(&self) -> bool {
         self.capture.is_none() && !self.acks && !self.packets && !self.long_way
     }
+}
+
+/// Whether the timers of several flows may fire at one time, and few enough to look which is first.
+pub(super) fn share_jiffies(scenario: &Scenario, flows: usize) -> bool {
+    scenario.jitter_ns == 0 && (2..=FEW).contains(&flows)
 }

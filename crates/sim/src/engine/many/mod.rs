@@ -19,8 +19,7 @@ mod rounds;
 mod turn;
 mod windows;
 
-use super::share_jiffies;
-use super::simulation::Simulation;
+use super::simulation::{share_jiffies, Simulation};
 use super::wire::Wire;
 use crate::census::TraceHash;
 use crate::flow::Flow;
