@@ -125,6 +125,11 @@ impl Clock {
         self.next_tick_ns + (fires - self.jiffies - 1) * self.tick_ns()
     }
 
+    /// Whether it ticks with the run's clock, as those of other hosts do then.
+    pub(crate) fn has_no_phase(&self) -> bool {
+        self.next_tick_ns % self.tick_ns() == 0
+    }
+
     /// The place in the wheel of a timer that is armed now for `delay` jiffies. Of timers that fire at
     /// once Linux runs those of coarser levels first, and of a level the last that came (`expire_timers`,
     /// `enqueue_timer`): those with greater places.

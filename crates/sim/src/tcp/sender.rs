@@ -242,6 +242,10 @@ impl Sender {
             kernel.tail_loss_probe && switches.tlp && switches.sack,
             switches.rto_min_us(),
         );
+        let mut timers = Timers::new();
+        if host.has_no_phase() {
+            timers.take_places();
+        }
         let rare = host.has_rare_hooks() || rate.is_wanted() || small_queue.is_some();
         #[cfg(feature = "spare-key")]
         let spare = switches.long_way.then(Box::default);
@@ -263,7 +267,7 @@ impl Sender {
             undo: Undo::default(),
             frto: Frto::new(kernel.frto),
             sack_frto: SackFrto::new(kernel.sack_frto),
-            timers: Timers::new(),
+            timers,
             pacer,
             bursts,
             queue,

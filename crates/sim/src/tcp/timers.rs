@@ -34,8 +34,9 @@ pub(super) fn until_us(host: &Host, sent_ns: u64) -> u64 {
 pub(super) struct Timers {
     timer: Timer,
     at_ns: u64,
-    /// Its place among the timers that fire at that time.
+    /// Its place among the timers that fire at that time, if other hosts' may.
     place: u64,
+    has_places: bool,
     /// Timeouts since `una` last advanced.
     retransmits: u32,
     /// `icsk_backoff` of probes of a closed window.
@@ -50,6 +51,7 @@ impl Timers {
             timer: Timer::None,
             at_ns: NEVER,
             place: 0,
+            has_places: false,
             retransmits: 0,
             probes: 0,
             paced: false,
@@ -65,10 +67,23 @@ impl Timers {
     #[inline]
     pub(super) fn arm_for(&mut self, timer: Timer, host: &Host, wait: u64) {
         let at_ns = host.fires_ns(wait);
+        if self.has_places {
+            self.take_place(host, wait, at_ns);
+        }
+        self.arm(timer, at_ns);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_place(&mut self, host: &Host, wait: u64, at_ns: u64) {
         if at_ns != self.at_ns {
             self.place = host.place_in_wheel(wait);
         }
-        self.arm(timer, at_ns);
+    }
+
+    /// Other hosts count the same jiffies.
+    pub(super) fn take_places(&mut self) {
+        self.has_places = true;
     }
 
     #[inline]

@@ -161,6 +161,11 @@ impl Host {
         self.clock.fires_ns(wait)
     }
 
+    /// Whether other hosts count the same jiffies.
+    pub(super) fn has_no_phase(&self) -> bool {
+        self.clock.has_no_phase()
+    }
+
     /// The place of such a timer among those that fire with it.
     pub(super) fn place_in_wheel(&self, wait: u64) -> u64 {
         self.clock.place(wait)
