@@ -48,7 +48,7 @@ CEILINGS = {
     "py-tables": 345,
     "quic": 997,
     "resolve": 3221,
-    "sim": 16097,
+    "sim": 16098,
     "wasm": 1012,
 }
 

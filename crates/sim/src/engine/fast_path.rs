@@ -33,7 +33,6 @@ impl Simulation<'_, Links> {
             if at_ns > until_ns || *left == 0 {
                 return Ok(());
             }
-            let element = self.first_of_timers(element, at_ns);
             if prefetches {
                 self.prefetch();
             }
@@ -62,7 +61,13 @@ impl Simulation<'_, Links> {
                 };
                 if !handled {
                     *left -= 1;
-                    self.slow_path(element, next_ns)?;
+                    let first = self.first_of_timers(element, next_ns);
+                    self.slow_path(first, next_ns)?;
+                    if first != element {
+                        let later_ns = self.flows[first].next_event_ns();
+                        self.schedule.set(first, later_ns);
+                        break;
+                    }
                     next_ns = self.flows[element].next_event_ns();
                 }
                 if next_ns >= alone_until_ns || *left == 0 {

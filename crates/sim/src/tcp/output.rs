@@ -138,11 +138,8 @@ impl Sender {
         {
             return None;
         }
-        if self.small_queue.is_some() {
-            let next = self.board.next_lost();
-            if next.is_some_and(|segment| self.is_in_host_queue(segment)) {
-                return None;
-            }
+        if self.small_queue.is_some() && self.is_in_host_queue(self.board.next_lost()?) {
+            return None;
         }
         let now_ns = self.host.now_ns();
         let burst = self.board.retransmit(self.host.counts(), now_ns, limit)?;
@@ -561,10 +558,11 @@ impl Sender {
     fn send_probe(&mut self) -> Option<Transmit> {
         let new_data = self.limits.available(&self.board) > 0;
         let is_out = self.tp().packets_out == 0 || self.tlp.is_out();
-        let waits = match new_data {
-            true => self.waits_for_pacing(),
-            false => self.is_in_host_queue(self.board.nxt().wrapping_sub(1)),
-        };
+        let waits = !is_out
+            && match new_data {
+                true => self.waits_for_pacing(),
+                false => self.is_in_host_queue(self.board.nxt() - 1),
+            };
         if is_out || waits {
             self.tcp_rearm_rto();
             return None;

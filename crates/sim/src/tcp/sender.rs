@@ -85,7 +85,7 @@ pub(super) enum Rexmit {
     Reordering,
     /// A tail loss probe, and nothing besides.
     Probe,
-    /// Nothing: the probe has left.
+    /// Nothing: the probe has left, or no segment is lost.
     Probed,
     /// A probe of the closed window, which has no data.
     WindowProbe,

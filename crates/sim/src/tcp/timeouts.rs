@@ -200,7 +200,10 @@ impl Sender {
                 self.reduction.on_ack(&mut self.host, &flags);
             }
         }
-        self.rexmit = Rexmit::Reordering;
+        self.rexmit = match self.board.next_lost() {
+            Some(_) => Rexmit::Reordering,
+            None => Rexmit::Probed,
+        };
         // The timeout counts from the last sending of the head. If that leaves now, it counts anew.
         self.timers.arm(Timer::Reordering, NEVER);
         self.tcp_rearm_rto();

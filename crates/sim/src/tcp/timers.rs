@@ -29,6 +29,11 @@ pub(super) fn until_us(host: &Host, sent_ns: u64) -> u64 {
     (sent_ns / 1_000 + host.rto_us()).saturating_sub(host.now_us())
 }
 
+/// Pacing may hold the next packet back.
+const PACED: u8 = 1;
+/// Timers of other hosts may fire at the same time.
+const PLACED: u8 = 2;
+
 /// The timer of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timers {
@@ -36,13 +41,12 @@ pub(super) struct Timers {
     at_ns: u64,
     /// Its place among the timers that fire at that time, if other hosts' may.
     place: u64,
-    has_places: bool,
     /// Timeouts since `una` last advanced.
     retransmits: u32,
     /// `icsk_backoff` of probes of a closed window.
     probes: u32,
-    /// Pacing may hold the next packet back.
-    paced: bool,
+    /// What most timers need not ask: [`PACED`], [`PLACED`].
+    uncommon: u8,
 }
 
 impl Timers {
@@ -51,10 +55,9 @@ impl Timers {
             timer: Timer::None,
             at_ns: NEVER,
             place: 0,
-            has_places: false,
             retransmits: 0,
             probes: 0,
-            paced: false,
+            uncommon: 0,
         }
     }
 
@@ -66,24 +69,15 @@ impl Timers {
     /// Arms a timer for so many jiffies.
     #[inline]
     pub(super) fn arm_for(&mut self, timer: Timer, host: &Host, wait: u64) {
-        let at_ns = host.fires_ns(wait);
-        if self.has_places {
-            self.take_place(host, wait, at_ns);
-        }
-        self.arm(timer, at_ns);
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn take_place(&mut self, host: &Host, wait: u64, at_ns: u64) {
-        if at_ns != self.at_ns {
+        if self.uncommon & PLACED > 0 && host.fires_ns(wait) != self.at_ns {
             self.place = host.place_in_wheel(wait);
         }
+        self.arm(timer, host.fires_ns(wait));
     }
 
     /// Other hosts count the same jiffies.
     pub(super) fn take_places(&mut self) {
-        self.has_places = true;
+        self.uncommon |= PLACED;
     }
 
     #[inline]
@@ -95,22 +89,25 @@ impl Timers {
     /// (`tcp_reset_xmit_timer`, `tcp_pacing_delay`).
     #[inline]
     pub(super) fn arm_paced(&mut self, timer: Timer, host: &Host, wait: u64) {
-        if self.paced {
-            return self.arm_late(timer, host, wait);
+        if self.uncommon > 0 {
+            return self.arm_uncommon(timer, host, wait);
         }
-        self.arm_for(timer, host, wait);
+        self.arm(timer, host.fires_ns(wait));
     }
 
     #[cold]
     #[inline(never)]
-    fn arm_late(&mut self, timer: Timer, host: &Host, wait: u64) {
+    fn arm_uncommon(&mut self, timer: Timer, host: &Host, wait: u64) {
+        if self.uncommon & PACED == 0 {
+            return self.arm_for(timer, host, wait);
+        }
         self.arm_for(timer, host, wait + host.pacing_delay());
     }
 
     /// A packet has left at the pacing rate.
     #[inline]
     pub(super) fn pace(&mut self) {
-        self.paced = true;
+        self.uncommon |= PACED;
     }
 
     /// Arms the timeout, `icsk_rto` from now. If another timer has replaced the timeout, it counts
