@@ -82,7 +82,7 @@ def test_a_second_card_replaces_the_first_that_has_not_begun(page, server):
     server.wait(answer.json()["id"], "cancelled", "done")
 
 
-@pytest.mark.parametrize("act", ["type", "choose"])
+@pytest.mark.parametrize("act", ["type", "begin", "choose"])
 def test_what_is_done_while_the_page_opens_stays(page, server, act):
     """The answer with the scenario that the form begins with comes late."""
     other = page.context.new_page()
@@ -91,17 +91,23 @@ def test_what_is_done_while_the_page_opens_stays(page, server, act):
     other.goto(server.url)
     until(other, lambda: held, "the first scenario")
     toml = other.locator("#toml")
-    if act == "type":
-        show_form(other)
-        other.click("[data-tab=toml]")
-        toml.fill("# typed")
-    else:
+    if act == "choose":
         other.click('.card[data-name="07-bbr-shallow"]')
         expect(toml).to_have_value(re.compile("bbr"))
+    else:
+        show_form(other)
+        other.click("[data-tab=toml]")
+        toml.select_text()
+        if act == "type":
+            toml.fill("# typed")
     before = toml.input_value()
     route, answer = held[0]
     route.fulfill(response=answer)
     expect(other.locator('[data-path="duration"]')).to_have_count(1)  # the form is filled
+    if act == "begin":
+        expect(toml).not_to_have_value("")
+        before = "# typed"
+        other.keyboard.insert_text(before)
     expect(toml).to_have_value(before)
 
 

@@ -96,6 +96,7 @@ async function first({ title, toml }) {
   const { fields } = await api.check({ toml });
   if (tomlEdited) form.set(fields);
   else if (!form.fields.flow) fill(fields, {}, title);
+  if (document.activeElement === $("#toml") && !tomlEdited) $("#toml").select(); // a paste on its way replaces it
 }
 
 // The form has changed.
@@ -135,10 +136,8 @@ const used = (toml) => Object.fromEntries(Object.entries(draft.files).filter(([n
 async function startSeeds({ fields, toml, files, title }) {
   const from = Number(fields.seed ?? 1);
   const members = [];
-  for (let seed = from; seed < from + SEEDS; seed++) {
-    const own = toTOML({ ...fields, seed });
-    members.push((await api.start({ toml: own, files, title: `${title}, seed ${seed}`, on: "sim" })).id);
-  }
+  for (let seed = from; seed < from + SEEDS; seed++)
+    members.push((await api.start({ toml: toTOML({ ...fields, seed }), files, title: `${title}, seed ${seed}`, on: "sim" })).id);
   const id = `seeds-${members[0]}`;
   runs.set(id, { id, members, toml, files, title: title + OF_SEEDS, on: "sim", rows: 0, about: {}, end: {}, done: 0, error: "" });
   gather();
