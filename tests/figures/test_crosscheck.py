@@ -92,9 +92,12 @@ def test_a_check_runs_is_kept_and_drawn(tmp_path, monkeypatch):
     assert "n = 2" in rows[0][3]
     (column,), point = SMALL.columns, {"rtt_ms": 20}
     assert checked.estimates(column, point)[1].mean == pytest.approx(0.95, abs=0.1)
-    figure_pages.write_checked([("small/one", checked)], tmp_path, command="ackclock reproduce")
+    command = "ackclock reproduce"
+    figure_pages.write_checked([("small/one", checked)], tmp_path, command=command, pdf=True)
     page = (tmp_path / "index.html").read_text()
-    assert all(each in page for each in ("small-one-kernel.parquet", "intervals overlap", "<svg"))
+    assert all(
+        each in page for each in ("small-one-kernel.parquet", "small-one-kernel.pdf", "<svg")
+    )
 
 
 @needs_testbed

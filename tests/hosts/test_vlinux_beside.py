@@ -107,7 +107,8 @@ def test_a_figure_beside_the_simulator(tmp_path):
     assert checked.table().header[2:4] == ["simulator", "virtual Linux"]
     crosscheck.fill([check], host, seeds=1, work=Work(tmp_path), on_missing=missing.append)
     assert [len(each) for each in missing] == [1, 0]
-    figure_pages.write_checked([("small/one", checked)], tmp_path, command="ackclock reproduce")
+    command = "ackclock reproduce"
+    figure_pages.write_checked([("small/one", checked)], tmp_path, command=command, pdf=False)
     page = (tmp_path / "index.html").read_text()
     assert "1 run on Linux 6.12 in virtual time." in page
     assert "small-one-vlinux.parquet" in page

@@ -97,6 +97,7 @@ def test_every_claim_has_a_row_and_every_figure_its_files(site):
     for named in papers.load("all"):
         for ending in ("png", "svg", "pdf"):
             assert (site / f"{named.file_name}.{ending}").stat().st_size > 100
+        assert (site / f"{named.file_name}.pdf").stat().st_size <= 200_000
         rows = list(site.glob(f"{named.file_name}*.parquet"))
         assert len(rows) == len(named.figure.experiments), named.name
 
@@ -123,10 +124,12 @@ def test_the_front_page_has_a_verdict_of_each_claim(site):
 
 def test_full_length_says_nothing_of_changed_settings(ackclock, tmp_path):
     command = ("reproduce", "cubicfc/fig2", "--quick", "--set", "bottleneck.buffer=500packets")
-    done = ackclock(*command, "-o", "changed")
+    done = ackclock(*command, "-o", "changed", "--pdf")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "changed" / "index.html").read_text(encoding="utf-8")
     assert "full length" not in page
+    assert 'href="cubicfc-fig02.pdf"' in page
+    assert (tmp_path / "changed" / "cubicfc-fig02.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_again_from_what_is_kept_gives_the_same_bytes(site):

@@ -65,6 +65,7 @@ Quick = Annotated[
         "--quick", help="Run few repeats, in minutes; print only verdicts that need no repeats."
     ),
 ]
+Pdf = Annotated[bool, typer.Option("--pdf/--no-pdf", help="Write each figure as PDF, too.")]
 Figures = typer.Argument(
     help="PAPER/FIGURE, PAPER for all its figures, a claim's id, or all; see `ackclock list`.",
     metavar="FIGURE",
@@ -91,6 +92,7 @@ def reproduce_command(
     ] = False,
     quick: Quick = False,
     on: On = SIM,
+    pdf: Pdf = False,
     *,
     shared: Shared,
 ) -> None:
@@ -132,9 +134,10 @@ def reproduce_command(
         options += f" --seeds {seeds}" if seeds else ""
         options += " --quick" if quick else ""
         options += f" --on {on}" if on != SIM else ""
+        options += " --pdf" if pdf else ""
         command = f"ackclock reproduce {shlex.join(figures)}{options}"
         if beside:
-            _reproduce_beside(beside, figures, chosen, seeds, shared.jobs, path, command)
+            _reproduce_beside(beside, figures, chosen, seeds, shared.jobs, path, command, pdf=pdf)
             return
         if host:
             work = replace(work, cache=work.cache / host.name)
@@ -149,16 +152,8 @@ def reproduce_command(
             with showing(work, "simulating") as working:
                 reproduced = reproduce.reproduce(chosen, work=working, **how)
             with progress_bar("drawing") as progress:
-                directory.fill(
-                    lambda partial: figure_pages.write(
-                        reproduced,
-                        partial,
-                        command=command,
-                        options=options,
-                        quick=quick,
-                        progress=progress,
-                    )
-                )
+                drawn: Any = {"command": command, "options": options, "quick": quick, "pdf": pdf}
+                directory.fill(partial(figure_pages.write, reproduced, progress=progress, **drawn))
         for figure in reproduced:
             print_report(figure.named.title, site.measures_table(figure))
         claims = site.claims_of(reproduced)
@@ -196,6 +191,8 @@ def _reproduce_beside(
     jobs: int,
     path: Path,
     command: str,
+    *,
+    pdf: bool,
 ) -> None:
     from ackclock.figures import crosscheck  # noqa: PLC0415 (only these runs need it)
     from ackclock.hosts.work import Work  # noqa: PLC0415 (only these runs need it)
@@ -239,7 +236,7 @@ def _reproduce_beside(
 
                 checked[name] = crosscheck.load(check, host, Work(progress=part))
         there = [(name, each) for name, each in checked.items() if each is not None]
-        directory.fill(lambda partial: figure_pages.write_checked(there, partial, command=command))
+        directory.fill(partial(figure_pages.write_checked, there, command=command, pdf=pdf))
     for name, each in there:
         print_report(name, each.table())
         out.print(each.caption)
@@ -371,6 +368,7 @@ def _with_claims(figures: list[str]) -> list["Named"]:
 def report_command(
     output: Output = None,
     quick: Quick = False,
+    pdf: Pdf = True,
     jobs: Jobs = 0,
     on_ray: OnRay = None,
 ) -> None:
@@ -380,8 +378,8 @@ def report_command(
         ackclock report -o out/report
 
     It has one page for each paper (default directory: out/report). It is `ackclock reproduce all
-    --sensitivity` without tables on the screen, and with each figure as PDF, too. Without --quick
-    it writes each paper's page when the paper's runs are done.
+    --sensitivity --pdf` without tables on the screen. Without --quick it writes each paper's page
+    when the paper's runs are done.
     """
     from ackclock.figures import reproduce  # noqa: PLC0415 (slow to import)
     from ackclock.pages import figure_pages  # noqa: PLC0415 (slow to import)
@@ -411,7 +409,7 @@ def report_command(
                 with progress_bar("drawing") as progress:
                     how: Any = {"command": command, "quick": quick, "progress": progress}
                     how |= {"options": " --sensitivity" + (" --quick" if quick else "")}
-                    directory.fill(partial(figure_pages.write, reproduced, pdf=True, **how))
+                    directory.fill(partial(figure_pages.write, reproduced, pdf=pdf, **how))
         _print_totals(reproduced, started_s)
         out.print(f"site: {(path / 'index.html').absolute()}")
 

@@ -124,13 +124,12 @@ def write(
 
 
 def write_checked(
-    figures: Sequence[tuple[str, crosscheck.Checked]], directory: Path, *, command: str
+    figures: Sequence[tuple[str, crosscheck.Checked]], directory: Path, *, command: str, pdf: bool
 ) -> None:
     """Writes a page of figures on Linux, beside the simulation, with their files."""
     offered = Offered(directory)
     sections = [
-        report.Section(name, inner=_checked(name, each, offered, pdf=False))
-        for name, each in figures
+        report.Section(name, inner=_checked(name, each, offered, pdf=pdf)) for name, each in figures
     ]
     sections.append(report.Section("Repeat it", code=command))
     page = report.page("Linux beside the simulator", site.made_by(), sections, kind="report")
