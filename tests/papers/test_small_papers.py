@@ -1,6 +1,7 @@
 """The experiments of Cubic-FC and SQUARE:FF: their runs, and what their claims make of rows."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,7 @@ from ackclock.figures.claim import JudgedClaim, judged
 from ackclock.papers import _converged as converged
 from ackclock.papers import errata
 from ackclock.papers.cubicfc import _experiments as cubicfc
+from ackclock.papers.cubicfc import _phases as phases
 from ackclock.papers.squareff import _experiments as squareff
 from ackclock.papers.squareff import reference
 
@@ -69,6 +71,40 @@ def test_every_cell_of_queue_and_unit_has_a_verdict():
         "fig3.square-best": 1,
         "fig3.overshoot": 1,
     }
+
+
+def test_the_framed_cell_has_the_runs_of_the_table():
+    cell = {"queue": squareff.QUEUE, "unit_ms": 1}
+    points = reference.CELLS.where(**cell)
+    assert {point["algorithm"] for point in points} == set(squareff.NAMES)
+    for point in points:
+        plain = {key: value for key, value in point.items() if key not in cell}
+        for seed in (1, 12):
+            assert reference.CELLS.run(point, seed) == squareff.TWO_PATHS.run(plain, seed)
+    assert reference.CELLS.seeds == squareff.TWO_PATHS.seeds
+
+
+def test_the_release_is_where_the_papers_rule_first_finds_competition():
+    """By hand: W_max falls to 85 % of a loss below it; delta counts from a loss that lowers it."""
+    windows = [1000, 990, 900, 960, 930, 700, 800, 600]
+    events = pl.DataFrame(
+        {
+            "flow": 1,
+            "kind": "recovery",
+            "time_us": [1_000_000 * at for at in range(8)],
+            "cwnd_packets": windows,
+            "ssthresh_packets": [700, 693, 630, 672, 500, 490, 560, 420],
+        }
+    )
+    found = phases.losses(SimpleNamespace(events=events))
+    assert [each.lowers for each in found] == [False, True, False, False, True, True, False, True]
+    assert found[1].w_max == pytest.approx(0.85 * 990)
+    # Of the losses at 1 s and 3 s the windows are within 5 %; of those at 4 s and 6 s not.
+    assert phases.release(found) is None
+    released = phases.release([*found, found[-1], found[-1]])
+    assert [each.time_s for each in released] == [4, 5, 6, 7, 7]
+    # Delta is 130 of a most of 240: f is 0.6 x 110 / 120.
+    assert phases.f_of(released[0], released[2]) == pytest.approx(0.55)
 
 
 @pytest.mark.parametrize("name", ["fig06", "fig07", "table02"])

@@ -306,8 +306,9 @@ def claims_command(
                         return reproduce.reproduce(chosen, quick=quick, settings=changed, **how)
                     return reproduce.until_decided(chosen, most=most, settings=changed, **how)
 
-                usual = site.claims_of(judged()) if settings else []
+                # Settings first: one that fits nothing is said before anything runs.
                 reproduced = judged(*(settings or ()))
+                usual = site.claims_of(judged()) if settings else []
             if directory is not None:
                 directory.fill(lambda partial: site.write_claims(reproduced, partial))
         claims = site.claims_of(reproduced)

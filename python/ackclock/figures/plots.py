@@ -6,10 +6,13 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from ackclock.draw import plot, style
 from ackclock.estimates.repeats import Repeats
+from ackclock.estimates.stats import Estimate
 from ackclock.figures.claim import CROSSED, Judged, JudgedClaim, JudgedEither
 from ackclock.figures.experiment import Experiment, Point
 from ackclock.figures.figure import Plot, View
@@ -119,31 +122,35 @@ def curves(
         with style.applied():
             figure = Drawing(figsize=size or (min(4 * columns + 1, 11), 3.2 * lines + 0.2))
             grid = figure.subplots(lines, columns, squeeze=False, sharey=isinstance(ylabel, str))
+            found: list[Estimate] = []
             for number, (title, some) in enumerate(panels.items()):
                 axes = grid.flat[number]
-                _draw_curves(axes, view, some)
+                found += _draw_curves(axes, view, some)
                 axes.set_title(title, fontsize="small")
                 axes.set_xlabel(xlabel if isinstance(xlabel, str) else xlabel[number])
                 if log_x:
                     _log_x(axes, sorted({x for _, curve in some.values() for x in curve}))
                 if log_y:
-                    _log_y(axes)
+                    axes.set_yscale("log")
                 if not isinstance(ylabel, str) or number % columns == 0:
                     axes.set_ylabel(ylabel if isinstance(ylabel, str) else ylabel[number])
             # Limits that panels share are known once all are drawn.
             for axes in grid.flat[: len(panels)]:
                 if ylim != (None, None):
                     axes.set_ylim(*ylim)
+                if log_y:
+                    _log_y(axes)
                 if after:
                     after(axes)
-            _finish(figure, grid, len(panels))
+            _finish(figure, grid, len(panels), _keys(found))
         return figure
 
     every = (curve for some in panels.values() for _, curve in some.values())
     return Plot(draw, needs_of(quantity for curve in every for quantity in curve.values()))
 
 
-def _draw_curves(axes: Axes, view: View, curves: Curves) -> None:
+def _draw_curves(axes: Axes, view: View, curves: Curves) -> list[Estimate]:
+    every: list[Estimate] = []
     for label, (as_drawn, curve) in curves.items():
         found = [view.estimate(quantity) for quantity in curve.values()]
         plot.estimates(axes, list(curve), found, markersize=5, label=label, **as_drawn)
@@ -151,6 +158,29 @@ def _draw_curves(axes: Axes, view: View, curves: Curves) -> None:
         if papers:
             colour, name = axes.lines[-1].get_color(), f"{label}: the paper"
             axes.plot(list(papers), list(papers.values()), "x", color=colour, label=name)
+        every += [each for each in found if each is not None]
+    return every
+
+
+def _keys(found: Sequence[Estimate]) -> dict[str, Any]:
+    """What a legend says of the bands of these estimates, and of their open marks."""
+    keys: dict[str, Any] = {}
+    if any(np.isfinite(each.high - each.low) and each.high > each.low for each in found):
+        keys["band: 95 % interval"] = Patch(color=style.INK, alpha=0.2, linewidth=0)
+    cut_off = [each for each in found if each.censored]
+    for mark, said, is_so in (
+        ("^", "at least: the end cut runs off", any(np.isinf(each.high) for each in cut_off)),
+        ("v", "at most: the end cut runs off", any(np.isfinite(each.high) for each in cut_off)),
+    ):
+        if is_so:
+            look: dict[str, Any] = {
+                "color": style.INK,
+                "marker": mark,
+                "fillstyle": "none",
+                "linestyle": "",
+            }
+            keys[f"open: {said}"] = Line2D([], [], **look)
+    return keys
 
 
 def _log_x(axes: Axes, xs: Sequence[float]) -> None:
@@ -160,18 +190,20 @@ def _log_x(axes: Axes, xs: Sequence[float]) -> None:
 
 
 def _log_y(axes: Axes) -> None:
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    low, high = axes.get_ylim()
+    subs = (1, 2, 5) if high > 4 * low else (1, 1.2, 1.5, 2, 3, 4, 6, 8)
+    axes.yaxis.set_major_locator(LogLocator(subs=subs))
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter(NullFormatter())
 
 
-def _finish(figure: Drawing, grid: Any, panels: int) -> None:
+def _finish(figure: Drawing, grid: Any, panels: int, keys: Mapping[str, Any]) -> None:
     """Hides the panels that nothing is in, and puts one legend above the others."""
     handles: dict[str, Any] = {}
     for axes in grid.flat[:panels]:
         found, labels = axes.get_legend_handles_labels()
         handles |= dict(zip(labels, found, strict=True))
+    handles |= keys
     for axes in grid.flat[panels:]:
         axes.set_visible(False)
     plot.legend(figure, list(handles.values()), list(handles))

@@ -62,10 +62,13 @@ FIGURE = Figure(
         {
             "": {
                 background: (
-                    {"color": colour, "marker": "o"},
+                    {"color": colour, "marker": marker, "fillstyle": "none"},
                     {rtt: loss(background, rtt) for rtt in RTTS_MS},
                 )
-                for background, colour in zip((WITHOUT, WITH), style.FLOWS, strict=False)
+                # Both are at zero.
+                for background, colour, marker in zip(
+                    (WITHOUT, WITH), style.FLOWS, "so", strict=False
+                )
             }
         },
         xlabel="RTT (ms)",

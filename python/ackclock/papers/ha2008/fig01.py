@@ -158,16 +158,16 @@ def _draw(panels: Sequence[Axes], view: View) -> None:
             axes.text(0.5, 0.5, "no run came so far", ha="center", transform=axes.transAxes)
             axes.set_title(title)
     panels[0].set_ylabel("cwnd (packets)")
-    if panels[1].lines:
-        panels[1].legend(loc="upper left")
+    for axes in panels:
+        if axes.lines:
+            axes.legend(loc="upper left", fontsize="small")
 
 
 def _panel(axes: Axes, result: Result) -> None:
     time_s, cwnd, w_max = growth(result)
     algorithm = str(result.scenario.flows[0].algorithm).partition("@")[0]
     axes.plot(time_s, cwnd, color=style.look(algorithm).colour, label="simulated")
-    axes.axhline(w_max, color=style.INK, linewidth=0.6, linestyle=":")
-    axes.annotate("Wmax", (time_s[-1], w_max), ha="right", va="bottom", fontsize="small")
+    axes.axhline(w_max, color=style.INK, linewidth=0.6, linestyle=":", label="Wmax")
     if algorithm == "cubic":
         curve, _ = formula(time_s, w_max)
         axes.plot(time_s, curve, color=style.INK, linestyle="--", linewidth=0.8, label="eq. (1)")

@@ -159,7 +159,8 @@ def _x(point: Point) -> float:
 
 
 def _paper(axes: Axes) -> None:
-    """SACK's ratio as the text has it: proportional to the inverse RTT ratio."""
+    """SACK's ratio as the text has it: proportional to the inverse RTT ratio; room for marks."""
+    axes.set_ylim(top=max(1.04, axes.get_ylim()[1]))
     if axes.get_ylabel() == RATIO_LABEL:
         look = plots.line_style(SACK) | {"marker": "", "linestyle": "--", "linewidth": 0.9}
         axes.plot([0, 1], [0, 1], **look, label="SACK: the paper")

@@ -167,14 +167,16 @@ FIGURE = Figure(
     plot=plots.curves(
         {
             f"{panel}: {whose}": _curves(column, by_x)
-            for whose, column in (("SACK", SHARE), ("others", OTHERS_SHARE))
             for panel, by_x in PANELS.items()
+            for whose, column in (("four SACK", SHARE), ("others", OTHERS_SHARE))
         },
-        xlabel=["RTT (ms)", "RTT (ms)", "bottleneck (Mb/s)", "bottleneck (Mb/s)"] * 2,
-        ylabel=["share of the four SACK"] * 4 + ["share of the four others"] * 4,
+        xlabel=["RTT (ms)"] * 4 + ["bottleneck (Mb/s)"] * 4,
+        ylabel="share of the link",
         log_x=True,
         ylim=(0, 1),
-        columns=4,
+        columns=2,
+        # Narrow, for telephones.
+        size=(5.4, 9.6),
     ),
     quantities=[
         *SHARE.everywhere(),

@@ -71,10 +71,13 @@ REGROW = Column(GROWTH, "regrow_s", "time to grow by 50 000 packets", "s", 5000)
 
 def _paper(axes: Axes) -> None:
     """Growth as in the text."""
-    end_s = axes.get_xlim()[1]
-    packets = [HALF_PACKETS, HALF_PACKETS * (1 + end_s / 5000)]
+    time_s, cwnd = (np.asarray(each, float) for each in axes.lines[0].get_data())
+    start_s, end_s = time_s[cwnd > HALF_PACKETS][0], time_s[-1]
+    plots.shown_from(axes, start_s, end_s)
+    packets = [HALF_PACKETS, HALF_PACKETS * (1 + (end_s - start_s) / 5000)]
+    axes.set_ylim(HALF_PACKETS - 10, packets[1] + 30)
     label = "the paper: 50 000 packets in 5000 s"
-    axes.plot([0, end_s], packets, "--", color=style.INK, linewidth=0.9, label=label)
+    axes.plot([start_s, end_s], packets, "--", color=style.INK, linewidth=0.9, label=label)
     axes.legend(loc="lower right", fontsize="x-small")
 
 

@@ -21,8 +21,19 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from ackclock import Bottleneck, Flow, Result, Scenario, metrics
-from ackclock.draw import style
-from ackclock.figures import Claim, Column, Experiment, Figure, Part, Quantity, Variant, grid, plots
+from ackclock.draw import plot, style
+from ackclock.figures import (
+    Claim,
+    Column,
+    Experiment,
+    Figure,
+    Part,
+    Quantity,
+    Variant,
+    View,
+    grid,
+    plots,
+)
 from ackclock.papers.ha2008 import _testbed as testbed
 
 #: Two flows that each keep 50 packets fit the queue.
@@ -247,31 +258,20 @@ RECOVERY = EPOCH.ratio(
 IN_QUEUE = WAITING.at(algorithm="vegas").beside(f"{ALPHA} … {BETA}")
 
 
-def _named(axes: Axes) -> None:
-    """The algorithms at the axis, and equal shares."""
+@plots.drawn(8, 3.4)
+def _plot(axes: Axes, view: View) -> None:
+    for number, each in enumerate(PAIRED):
+        found = view.estimate(RATIO.at(algorithm=each).geometric())
+        plot.error_bars(axes, [number], [found], color=style.look(each).colour, fmt="o")
     axes.set_xticks(range(len(PAIRED)), [NAMES[each] for each in PAIRED])
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel("throughput, 160 / 20 ms")
+    axes.set_title("mean and 95 % interval", fontsize="small")
     plots.by_paper(axes, 1, "equal shares")
 
 
 FIGURE = Figure(
-    plot=plots.curves(
-        {
-            "160 v 20 ms": {
-                NAMES[each]: (
-                    {"color": colour, "marker": "o"},
-                    {number: RATIO.at(algorithm=each).geometric()},
-                )
-                for number, (each, colour) in enumerate(
-                    zip(PAIRED, [style.INK, *style.FLOWS], strict=False)
-                )
-            }
-        },
-        xlabel="",
-        ylabel="throughput, 160 / 20 ms",
-        ylim=(0, None),
-        size=(8, 3.6),
-        after=_named,
-    ),
+    plot=_plot,
     quantities=[
         *(each.geometric() for each in RATIO.everywhere()),
         *map(_fairer, PAIRED[1:]),

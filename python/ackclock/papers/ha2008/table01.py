@@ -20,7 +20,7 @@ authors' patch, 2.0-pre, has none, as Leith et al. 2007 say: its growth is repor
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -135,11 +135,16 @@ SCALING_BUG = COLUMNS[1].ratio(
 )
 
 
+#: So that a curve is seen under another.
+LINES = ["-", "-", (0, (6, 2)), (0, (3, 3)), (0, (6, 2, 1, 2)), ":"]
+
+
 @plots.drawn(8, 3.4)
 def _draw(axes: Axes, view: View) -> None:
-    for version, colour in zip(VERSIONS, style.FLOWS, strict=False):
+    for version, colour, line in zip(VERSIONS, style.FLOWS, LINES, strict=False):
         samples = view.result(ALONE, version=version).samples.filter(flow=1)
-        axes.plot(samples["time_us"] / 1e6, samples["cwnd_packets"], color=colour, label=version)
+        look: dict[str, Any] = {"color": colour, "linestyle": line, "label": version}
+        axes.plot(samples["time_us"] / 1e6, samples["cwnd_packets"], **look)
     axes.set_xlabel("time (s)")
     axes.set_ylabel("cwnd (packets)")
     axes.set_ylim(bottom=0)

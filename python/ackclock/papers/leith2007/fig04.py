@@ -119,7 +119,9 @@ JUDGED = converged.SHARE
 
 @plots.drawn(7, 3.2)
 def _plot(axes: Axes, view: View) -> None:
-    mean = converged.Ensemble(view.rows[WEB], {}).mbps.mean(axis=0)
+    every = converged.Ensemble(view.rows[WEB], {}).mbps
+    mean = every.mean(axis=0)
+    axes.set_title(f"mean over {len(every)} runs", fontsize="small")
     for number, (throughput, colour) in enumerate(zip(mean, style.FLOWS, strict=False), 1):
         axes.plot(throughput, color=colour, label=f"flow {number}", linewidth=0.9)
     axes.set_xlabel("time since flow 2 started (s)")

@@ -53,7 +53,7 @@ def _plot(axes: Axes, view: View) -> None:
         counts = np.sum(view.runs(WITH_25, algorithm=algorithm)["cwnd_counts"].to_list(), 0)
         colour = style.FLOWS[4] if algorithm == OWN else plots.line_style(algorithm)["color"]
         axes.stairs(100 * counts / counts.sum(), edges, color=colour, label=name)
-    axes.set_xlim(0, 6000)
+    axes.set_xlim(0, 4000)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("cwnd (packets)")
     axes.set_ylabel(f"samples per {BIN_PACKETS} packets (%)")

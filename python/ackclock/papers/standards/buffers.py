@@ -11,6 +11,8 @@ path behind CoDel with ECN.
 
 from typing import NamedTuple
 
+from matplotlib.axes import Axes
+
 from ackclock import Bottleneck, Flow, Result, Scenario, metrics
 from ackclock.figures import Claim, Column, Experiment, Figure, Quantity, Variant, grid, plots
 
@@ -129,11 +131,20 @@ def _fills(algorithm: str, less_bdp: float) -> Claim:
     )
 
 
+def _needs(axes: Axes) -> None:
+    """The buffers that the standards' back-offs need."""
+    for algorithm, needs_bdp in NEEDS_BDP.items():
+        text = f"{NAMES[algorithm]} needs\n{needs_bdp:g} BDP"
+        plots.marked(axes, needs_bdp, text, left=True, look=plots.PAPER)
+    axes.set_ylim(top=1.03)
+
+
 FIGURE = Figure(
     plot=plots.curves(
         {"": plots.by(SHARE, "buffer_bdp", "algorithm", NAMES)},
         xlabel="buffer (BDP)",
         ylabel="share of the link",
+        after=_needs,
     ),
     quantities=[
         *SHARE.everywhere(),

@@ -61,7 +61,10 @@ RTO = Column(HOSTS, "rto_s", "RTO", "s", "≥ 1")
 GROWTH = Column(HOSTS, "growth", "RTO over that before it", "", 2)
 
 FIGURE = Figure(
-    plot=plots.windows({"Linux 6.12": (HOSTS, {"profile": "linux-6"})}),
+    plot=plots.windows(
+        {"Linux 6.12": (HOSTS, {"profile": "linux-6"})},
+        after=lambda axes: plots.marked(axes, 30, "the link is out\nuntil 50 s"),
+    ),
     quantities=[*INITIAL.everywhere(), *RTO.everywhere(), *GROWTH.everywhere()],
     claims=[
         Claim(
