@@ -4,7 +4,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["HEADER_BYTES", "Prepared", "Snapshot", "Written", "algorithms", "any_quantity", "capacity_bits", "capacity_bps", "check_on_vlinux", "common_ns", "configure", "confine", "confinement", "connections", "connects_ns", "convergence_s", "delivered_bits", "engine_version", "examples", "frame_delays_s", "fuzz", "goodputs_bps", "headline", "installed_window", "is_equal", "is_unsafe", "jain_index", "keys", "lifetimes_bps", "loss_changes", "mark", "means", "numbers", "quantity_units", "read_quantity", "read_room", "read_toml", "rtts_ns", "run_many", "scenario_schema", "summary", "switches", "table", "tables", "utilisation", "write_quantity"]
+__all__ = ["HEADER_BYTES", "Prepared", "Snapshot", "Stepped", "Written", "algorithms", "any_quantity", "capacity_bits", "capacity_bps", "check_on_vlinux", "common_ns", "configure", "confine", "confinement", "connections", "connects_ns", "convergence_s", "delivered_bits", "engine_version", "examples", "frame_delays_s", "fuzz", "goodputs_bps", "headline", "installed_window", "is_equal", "is_unsafe", "jain_index", "keys", "lifetimes_bps", "loss_changes", "mark", "means", "numbers", "quantity_units", "read_quantity", "read_room", "read_toml", "rtts_ns", "run_many", "scenario_schema", "summary", "switches", "table", "tables", "utilisation", "write_quantity"]
 
 HEADER_BYTES: Final[int]
 """
@@ -102,6 +102,33 @@ class Snapshot:
         Checks a scenario (canonical JSON), whichever host its algorithms run on.
 
         Raises FieldError.
+        """
+
+@final
+class Stepped:
+    """
+    A run whose caller sets the parameters of a flow's algorithm, step by step: `ackclock.gym`'s. A user's C
+    file runs in a process of its own, as in `run_many`; other code in a thread.
+    """
+    def __new__(cls, /, prepared: Prepared, flow: SupportsIndex, names: SupportsGetItem[int, str], each_ack: bool) -> Stepped:
+        """
+        Begins a run. `flow`: from 1; `names`: those of the parameters that are set. A step ends at an ACK:
+        at each, or at the first that comes a smoothed RTT after the last step.
+
+        Raises AckclockError.
+        """
+    def set(self, /, values: SupportsGetItem[int, SupportsFloat | SupportsIndex]) -> None:
+        """
+        Sets the parameters, at the end of a step: the next begins.
+
+        Raises AckclockError.
+        """
+    def wait(self, /) -> dict:
+        """
+        Waits for the end of a step; the first begins with the connection. Returns what the sender knows then
+        or, at the end of the run, what `run_many` gives to `on_result`.
+
+        Raises AckclockError.
         """
 
 @final

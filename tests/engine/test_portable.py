@@ -123,6 +123,7 @@ OTHERS = {
         "Prepared",
         "check_on_vlinux",
         "Snapshot",
+        "Stepped",
         "Written",
         "run_many",
         "confine",

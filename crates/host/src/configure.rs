@@ -116,6 +116,32 @@ impl Configured {
         })
     }
 
+    /// The stored values of all parameters, with others for those of these names.
+    ///
+    /// # Errors
+    /// An unknown name; a value out of its range.
+    pub fn set(&self, names: &[String], values: &[f64]) -> Result<Vec<u32>, AlgorithmError> {
+        let (params, algorithm) = (self.algorithm.params(), self.algorithm.name());
+        let mut stored = self.values.to_vec();
+        for (name, value) in names.iter().zip(values) {
+            let index = find_param(params, name, algorithm)?;
+            stored[index] = params[index].parse(&value.to_string(), algorithm)?;
+        }
+        Ok(stored)
+    }
+
+    /// The same with these stored values of its parameters, in the order of declaration.
+    ///
+    /// # Panics
+    /// These are more or fewer.
+    pub fn with(&self, values: &[u32]) -> Self {
+        assert_eq!(values.len(), self.values.len());
+        Self {
+            values: values.into(),
+            ..self.clone()
+        }
+    }
+
     /// The algorithm.
     pub fn algorithm(&self) -> &Algorithm {
         &self.algorithm

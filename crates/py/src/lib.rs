@@ -27,6 +27,7 @@ mod measure;
 mod prepared;
 mod run;
 mod scenario;
+mod stepped;
 mod told;
 
 pyo3::import_exception!(ackclock.base.errors, AlgorithmError);
@@ -93,5 +94,6 @@ mod _core {
         prepared::{Prepared, Snapshot},
         run::run_many,
         scenario::Written,
+        stepped::Stepped,
     };
 }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ackclock_host::apart::Apart;
-use ackclock_host::{give_back_memory, ThreadClock};
+use ackclock_host::give_back_memory;
 use ackclock_py_tables::{refuse, rows, Arrow};
 use ackclock_sim::batch::{Answer, Batch};
 use ackclock_sim::capture::{Capture, Side};
@@ -21,7 +21,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::prepared::Prepared;
-use crate::told::{Failure, Finished, Told};
+use crate::told::{cpu_time, Failure, Finished, Told};
 use crate::AlgorithmError;
 
 /// How often Python hears of the progress and may interrupt.
@@ -110,7 +110,7 @@ pub fn run_many(
 }
 
 /// What `on_result` gets.
-fn finished(py: Python<'_>, run: Finished) -> PyResult<Bound<'_, PyDict>> {
+pub fn finished(py: Python<'_>, run: Finished) -> PyResult<Bound<'_, PyDict>> {
     let dict = rows(py, run.rows)?;
     dict.set_item("trace_hash", format!("{:016x}", run.trace_hash))?;
     dict.set_item("packets", run.packets)?;
@@ -258,11 +258,6 @@ impl Work {
     }
 }
 
-/// CPU time of the calling thread, where the system tells it.
-fn cpu_time() -> Option<Duration> {
-    ThreadClock::current().and_then(ThreadClock::elapsed)
-}
-
 struct Job {
     index: usize,
     prepared: Arc<ackclock_sim::Prepared>,
@@ -299,16 +294,7 @@ impl Job {
         if self.prepared.scenario().flows.len() > MANY_FLOWS {
             give_back_memory();
         }
-        let wall = started.0.elapsed();
-        let cpu = cpu_time().zip(started.1);
-        Ok(Finished {
-            trace_hash: run.result.trace_hash,
-            packets: run.result.packets,
-            wall,
-            cpu: cpu.map_or(wall, |(now, before)| now - before),
-            rows: run.result.into_tables().into(),
-            packet_rows: run.packets.map(PacketTable::into_columns),
-        })
+        Ok(Finished::new(run, started))
     }
 }
 
@@ -387,7 +373,7 @@ fn lost(jobs: &[Job], index: usize, reason: &str) -> Failure {
 }
 
 /// Why a run has no result.
-fn failed(error: RunError) -> Failure {
+pub fn failed(error: RunError) -> Failure {
     Failure {
         is_algorithms: matches!(error, RunError::Stalled { .. } | RunError::Algorithm { .. }),
         text: error.to_string(),

@@ -1,10 +1,11 @@
 //! What runs tell, from a process of its own, too.
 
 use std::io::{Error, ErrorKind, Read, Result, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use ackclock_host::ThreadClock;
 use ackclock_sim::record::{Kind, PacketTable, Table, Values};
-use ackclock_sim::RunResult;
+use ackclock_sim::{Run, RunResult, Seen};
 
 /// The rows of each table, in the order of [`RunResult::TABLES`].
 pub type Rows = Vec<Vec<Values>>;
@@ -17,6 +18,27 @@ pub struct Finished {
     pub cpu: Duration,
     pub rows: Rows,
     pub packet_rows: Option<Vec<Values>>,
+}
+
+impl Finished {
+    /// What a run gave that began at these times, of a clock and of its thread's processor.
+    pub fn new(run: Run, (began, cpu_began): (Instant, Option<Duration>)) -> Self {
+        let wall = began.elapsed();
+        let cpu = cpu_time().zip(cpu_began);
+        Self {
+            trace_hash: run.result.trace_hash,
+            packets: run.result.packets,
+            wall,
+            cpu: cpu.map_or(wall, |(now, before)| now - before),
+            rows: run.result.into_tables().into(),
+            packet_rows: run.packets.map(PacketTable::into_columns),
+        }
+    }
+}
+
+/// CPU time of the calling thread, where the system tells it.
+pub fn cpu_time() -> Option<Duration> {
+    ThreadClock::current().and_then(ThreadClock::elapsed)
 }
 
 /// Why there is no result.
@@ -44,6 +66,8 @@ pub enum Told {
     Finished(usize, Finished),
     Failed(Failure),
     End,
+    /// What a sender knows at the end of a step.
+    Step(Seen),
 }
 
 impl Told {
@@ -80,6 +104,7 @@ impl Told {
                 to.write_all(text.as_bytes())
             }
             Self::End => numbers(to, &[4]),
+            Self::Step(seen) => numbers(to, &[5]).and_then(|()| numbers(to, &seen)),
         }
     }
 
@@ -122,6 +147,7 @@ impl Told {
                 })
             }
             4 => Self::End,
+            5 => Self::Step(numbered(from)?),
             _ => return Err(ErrorKind::InvalidData.into()),
         })
     }

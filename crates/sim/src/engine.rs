@@ -11,6 +11,7 @@
 //! for each packet ([`evented`]). Thousands of flows take turns in rounds ([`many`]). A simulation is
 //! compiled for each of these networks ([`wire`]).
 
+mod acting;
 mod branch;
 mod evented;
 mod fast_path;
@@ -43,6 +44,7 @@ use simulation::{share_jiffies, Simulation};
 use std::sync::atomic::Ordering;
 use wire::Wire;
 
+pub use acting::{Acting, Seen, SEEN};
 pub use simulation::{OnRows, Options, Run};
 
 /// How many events pass between two checks of [`Control`].
@@ -64,8 +66,9 @@ pub fn run(scenario: &Scenario, control: &Control) -> Result<RunResult, RunError
 pub fn run_with<'a>(
     prepared: &'a Prepared,
     control: &Control,
-    options: Options<'a>,
+    mut options: Options<'a>,
 ) -> Result<Run, RunError> {
+    options.acks |= options.acting.is_some();
     let scenario = prepared.scenario();
     let topology = Topology::new(scenario);
     let mut flows = flows(prepared, &topology, options.long_way);
@@ -134,6 +137,7 @@ impl<'a, W: Wire> Simulation<'a, W> {
             common_interval: CommonInterval::new(scenario),
             aims: Aims::default(),
             acks: options.acks.then(Vec::new),
+            acting: options.acting,
             packets: options.packets.then(PacketTable::default),
             capture: options.capture.map(Box::new),
             on_rows: options.on_rows,

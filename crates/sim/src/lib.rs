@@ -25,7 +25,7 @@ pub mod write_schedule;
 
 pub use census::Census;
 pub use control::{Control, STALL_LIMIT};
-pub use engine::{run, run_with, OnRows, Options, Run};
+pub use engine::{run, run_with, Acting, OnRows, Options, Run, Seen, SEEN};
 pub use error::RunError;
 pub use record::RunResult;
 pub use scenario::{Prepared, Scenario, ScenarioError};

@@ -29,6 +29,7 @@ LAYERS = (
     "scorecard",
     "programs",
     "imports",
+    "gym",
     "explore",
     "cli",
 )

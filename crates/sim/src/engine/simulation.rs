@@ -1,5 +1,6 @@
 //! A simulation: what it consists of, how it may be run, and what it gives.
 
+use super::acting::Acting;
 use crate::capture::Capture;
 use crate::census::{Census, TraceHash};
 use crate::common_interval::CommonInterval;
@@ -31,6 +32,8 @@ pub(super) struct Simulation<'a, W> {
     pub(super) aims: Aims,
     /// The ACKs of flows, if somebody wants them.
     pub(super) acks: Option<Vec<AckSeen>>,
+    /// Who sets parameters at ACKs; then nobody wants those.
+    pub(super) acting: Option<Acting<'a>>,
     /// The packets of senders, if somebody wants them.
     pub(super) packets: Option<PacketTable>,
     /// Writes the packets, if somebody wants them.
@@ -60,6 +63,8 @@ pub struct Options<'a> {
     /// Takes the rows of the tables that grow with time whenever there are [`RunResult::MOST_ROWS`], so
     /// that a long run needs no more memory than a short one, and whenever the [`Control`] wants them.
     pub on_rows: Option<&'a mut OnRows<'a>>,
+    /// Sets parameters of an algorithm on the way: another run.
+    pub acting: Option<Acting<'a>>,
     /// Writes the packets.
     pub capture: Option<Capture<'a>>,
 }

@@ -39,7 +39,13 @@ impl<W: Wire> Simulation<'_, W> {
             self.census.acks_received += u64::from(flow.path.acks.is_some());
             self.wire.acked(&mut self.hash, ack.ack);
             if let Some(acks) = &mut self.acks {
-                acks.push(connection.sender.ack_row(now_ns, flow.number));
+                let sender = &mut connection.sender;
+                match &mut self.acting {
+                    Some(acting) => {
+                        acting.ack_arrives((element, sender), flow.configured, now_ns)?;
+                    }
+                    None => acks.push(sender.ack_row(now_ns, flow.number)),
+                }
             }
             if let (Some(packets), None) = (&mut self.packets, &flow.session) {
                 let bytes = (flow.segments, flow.packet_bytes, flow.last_packet_bytes);

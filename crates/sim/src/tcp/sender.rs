@@ -309,6 +309,11 @@ impl Sender {
         self.special |= SLOW | RARE;
     }
 
+    /// The algorithm gets other parameters.
+    pub(crate) fn set_parameters(&mut self, configured: &Configured) {
+        self.host.change_algorithm(configured);
+    }
+
     /// Asks for the send times of segments, when the sender itself is in the cache.
     #[inline(always)]
     pub(crate) fn prefetch_slots(&self) {
