@@ -28,6 +28,7 @@ Run it:
 - `compare`: `compare.compare` runs it on several of them, side by side.
 - `evaluate`: asks of an algorithm what RFC 9743 asks; returns the scorecard.
 - `attack`: searches the scenario in which an algorithm does worst, or hurts others most.
+- `gym`: environments of Gymnasium, in which a policy learns.
 
 Look at it:
 
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from ackclock import figures as figures
+    from ackclock import gym as gym
     from ackclock import papers as papers
     from ackclock.base import units as units
     from ackclock.base.errors import AckclockError as AckclockError
@@ -116,10 +118,11 @@ _HOME = {
     "run_all": "hosts.work",
     "sweep": "sweeps.sweep",
 }
-#: Where a module is; `figures` and `papers` are packages.
+#: Where a module is; `figures`, `gym` and `papers` are packages.
 _MODULES = {
     "compare": "studies.compare",
     "figures": "figures",
+    "gym": "gym",
     "kernel": "hosts.kernel",
     "metrics": "results.metrics",
     "papers": "papers",
