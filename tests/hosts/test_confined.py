@@ -5,12 +5,16 @@ The hole: a file that is trusted has machine code among its constants, which mak
 
 import os
 import platform
+import shutil
+import subprocess
 import sys
 
 import pytest
 
 from ackclock import AckclockError, Bottleneck, Flow, Scenario, _core, run
+from ackclock.base.kernel_part import is_built
 from ackclock.hosts.contained import contained
+from ackclock.studies.checking import check
 
 pytestmark = pytest.mark.skipif(
     platform.machine() != "x86_64" or sys.platform != "linux", reason="the code is x86-64's"
@@ -161,3 +165,39 @@ def test_module_init_is_confined_too(tmp_path, monkeypatch):
     path.write_text(KERNEL_HOLE % "0, 0, 0, 0, *(volatile int *)8")
     with pytest.raises(AckclockError, match=r"hole.c:15, .*reads or writes"):
         _core.configure(str(path))
+
+
+TWO = """#include "tcp_cc.h"
+CC_HOOK(u32, two_ssthresh, struct sock *sk)
+{
+#ifdef __bpf__
+	return 2;
+#endif
+	return 4;
+}
+CC_ALGORITHM(two, "", .ssthresh = two_ssthresh, .cong_avoid = tcp_reno_cong_avoid);
+"""
+
+
+@pytest.mark.skipif(not is_built(), reason="the kernel part is not built")
+def test_no_compiler_writes_elsewhere(tmp_path, monkeypatch):
+    """Those of the simulator, of BPF, and the one that says what each of them gets."""
+    names = {"CC": "cc", "CLANG": "clang"}
+    for variable, name in names.items():
+        wrapper = tmp_path / "bin" / name
+        wrapper.parent.mkdir(exist_ok=True)
+        wrapper.write_text(
+            f'#!/bin/sh\ncase "$*" in *two.c*|*user/*) echo x > "{tmp_path}/written by $1";; esac\n'
+            f'exec {shutil.which(name)} "$@"\n'
+        )
+        wrapper.chmod(0o755)
+        monkeypatch.setenv(variable, str(wrapper))
+    monkeypatch.setenv("PATH", f"{wrapper.parent}:{os.environ['PATH']}")
+    path = tmp_path / "two.c"
+    path.write_text(TWO)
+    subprocess.run([wrapper, "--version", path], capture_output=True, check=True)
+    assert [each.name for each in tmp_path.glob("written*")] == ["written by --version"]
+    found = check(str(path))
+    assert found.hosts["BPF"].startswith("4 programs")
+    assert len(found.warnings) == 1
+    assert [each.name for each in tmp_path.glob("written*")] == ["written by --version"]

@@ -75,7 +75,12 @@ def _preprocessed(command: list[str], missing: Path) -> str | None:
     """What the command prints, with empty headers in place of those that are not here."""
     while True:
         done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", check=False
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            preexec_fn=lambda: _core.confine([missing.parent]),
         )
         if not done.returncode:
             return done.stdout

@@ -13,7 +13,7 @@ pub fn to_directories(directories: &[PathBuf]) -> String {
 }
 
 /// Confines what a command starts in that way to one directory, as far as this Linux can.
-pub(crate) fn command(command: &mut Command, directory: &Path) {
+pub fn command(command: &mut Command, directory: &Path) {
     on_this_system::command(command, directory);
 }
 

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use ackclock_host::messages;
 use ackclock_host::{
-    Configured, Preprocessed, Scratch, FILE_LABEL, KERNEL_SUPPORT, LABEL_LINE, SUPPORT,
+    confine, Configured, Preprocessed, Scratch, FILE_LABEL, KERNEL_SUPPORT, LABEL_LINE, SUPPORT,
 };
 use object::{Object, ObjectSection, SectionKind};
 
@@ -109,7 +110,11 @@ fn compile(configured: &Configured) -> Result<BpfObject, KernelError> {
             .copied()
             .filter(|each| kernel.is_some() || !each.ends_with("kernel"));
         let headers: Vec<_> = headers.collect();
-        let written = clang::command(&clang, &headers, &file, output)
+        let mut command = clang::command(&clang, &headers, &file, output);
+        confine::command(&mut command, scratch.path());
+        let written = command
+            .envs(["TMPDIR", "HOME"].map(|each| (each, scratch.path())))
+            .stdin(Stdio::null())
             .args(if kernel.is_some() {
                 &KERNEL_FLAGS[..]
             } else {
