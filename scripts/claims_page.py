@@ -25,6 +25,7 @@ from ackclock.draw.html import Table, look_of
 from ackclock.figures.claim import ERROR
 from ackclock.pages import tally
 from ackclock.pages.site import OURS
+from ackclock.papers import sentences
 from ackclock.papers.errata import ERRATA
 
 PAGE = """# What the papers claim, and what we measured
@@ -45,6 +46,11 @@ and on what standards say of the same algorithms.
   `ours`, or `undecided`.
 
 {tallies}
+
+{sentences}
+
+[sentences.csv](../python/ackclock/papers/sentences.csv) has each with its place and its row, or why
+it has none.
 
 [claims.csv](claims.csv) has every part, what decides, and the number of runs. `ackclock claims
 CLAIM` measures one claim again, and `make docs-claims` all of them, with this page. Numbers without
@@ -92,7 +98,13 @@ def page(rows: Sequence[Row], *, parts: bool = False) -> str:
     counted = [tally.of_texts(row["claim"], row) for row in claims]
     tallies = [tally.by_firmness(counted), tally.by_reason(counted)]
     weak = {row["claim"] for row in claims if _is_weak(row, len(claims))}
-    text = [PAGE.format(tallies="\n\n".join(map(_dense, tallies)), chance=_chance(claims, weak))]
+    text = [
+        PAGE.format(
+            tallies="\n\n".join(map(_dense, tallies)),
+            sentences=_dense(sentences.counted()),
+            chance=_chance(claims, weak),
+        )
+    ]
     if any(row["verdict"] == "quick" for row in claims):
         text.append(QUICK.lstrip())
     papers = list(dict.fromkeys(map(_paper, claims)))

@@ -20,6 +20,7 @@ from ackclock.papers.leith2007 import (
     fig11,
     fig12,
     fig13,
+    probing,
 )
 from ackclock.papers.leith2007._testbed import CUBIC, HTCP, RENO
 from common import made_by_hand
@@ -45,7 +46,8 @@ def test_the_testbed_is_the_papers(experiment):
         assert (scenario.profile, scenario.tso) == ("linux-2.6.18", False)
         assert [link.tick for link in links] == ["1ms"]
         of_cubic = {each.algorithm for each in (*scenario.flows, *scenario.sessions)}
-        hour = RENO in of_cubic and experiment not in (fig05.DOWNLOADS, _starved.PIPE)
+        brief = (fig05.DOWNLOADS, _starved.PIPE, probing.PROBING)
+        hour = RENO in of_cubic and experiment not in brief
         hour |= experiment in (_unsync.WITH_25, _unsync.WITH_50, _unsync.WITHOUT)
         assert (scenario.duration == "3600s") == hour
 

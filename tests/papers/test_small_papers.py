@@ -148,7 +148,11 @@ def rows_of(experiment, numbers):
 
 def verdicts(name, rows):
     (named,) = papers.load(name)
-    claims = [JudgedClaim(claim, judged(claim.parts, rows)) for claim in named.figure.claims]
+    claims = [
+        JudgedClaim(claim, judged(claim.parts, rows))
+        for claim in named.figure.claims
+        if {experiment for experiment, _ in claim.needs} <= set(rows)
+    ]
     return {claim.id.rpartition(".")[2]: claim for claim in claims}
 
 

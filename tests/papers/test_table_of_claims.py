@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ackclock.figures.claim import Either
-from ackclock.papers import load
+from ackclock.papers import load, sentences
 
 TABLE = {
     row["id"]: row
@@ -52,6 +52,33 @@ def values(claim, key):
         else:
             found.add(scenario.duration)
     return " ".join(sorted(found))
+
+
+def test_every_sentence_has_claims_that_there_are_or_says_why_not():
+    every = sentences.every()
+    assert len(set(every)) == len(every) > 200
+    for each in every:
+        assert bool(each.row) != bool(each.why), each
+        assert each.kind in sentences.KINDS, each
+        assert each.row == "errata" or set(each.row.split()) <= CLAIMS.keys(), each
+        assert re.fullmatch(r"abstract|(table )?[IV\d]+(\.[A-C\d])?(, note)?", each.place), each
+        assert 2 <= len(each.words.split()) <= 15, each
+
+
+def test_every_claim_about_a_paper_is_of_a_sentence():
+    judged = {name for each in sentences.every() for name in each.row.split()}
+    assert {name for name in CLAIMS if not name.startswith("standards")} <= judged
+
+
+def test_the_sentences_are_counted():
+    """By hand, of the lines of the file."""
+    path = Path(sentences.__file__).with_name("sentences.csv")
+    lines = path.read_text(encoding="utf-8").splitlines()[1:]
+    *_, of_all = sentences.counted().rows
+    untestable = sum("not testable:" in line for line in lines)
+    no_row = sum("no row:" in line for line in lines)
+    counts = [len(lines), len(lines) - untestable - no_row, untestable, no_row]
+    assert of_all == ["all", *map(str, counts)]
 
 
 def test_the_claims_are_those_of_the_table():

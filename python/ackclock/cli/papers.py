@@ -274,14 +274,16 @@ def claims_command(
         ackclock claims cubicfc.fig2.cubic-400s
         ackclock claims leith2007.fig14 --set link.1.buffer=2bdp
 
-    Without a figure it prints the claims of all papers. "depends 6/2/1" says with how many other
-    assumptions it holds, is open, and fails; `ackclock claims CLAIM` names them. With --set
-    each claim also has its verdict as set up. The output directory holds claims.json,
-    claims.parquet and claims.csv. Runs that `ackclock reproduce` has kept are not run again.
+    Without a figure it prints the claims of all papers, and how many sentences have some. "depends
+    6/2/1" says with how many other assumptions it holds, is open, and fails; `ackclock claims
+    CLAIM` names them. With --set each claim also has its verdict as set up. The output directory
+    holds claims.json, claims.parquet and claims.csv. Runs that `ackclock reproduce` has kept are
+    not run again.
     docs/sweep.md says by which rule --until-decided adds seeds.
     """
     from ackclock.figures import reproduce  # noqa: PLC0415 (slow to import)
     from ackclock.pages import site  # noqa: PLC0415 (slow to import)
+    from ackclock.papers import sentences  # noqa: PLC0415 (slow to import)
 
     with one_line_errors(RESUMES):
         most = most_seeds(until_decided, most)
@@ -318,6 +320,8 @@ def claims_command(
         for before, after in zip(usual, claims, strict=bool(settings)):
             out.print(site.change(before, after, settings or ()))
         _print_tallies(claims)
+        if not figures:
+            print_report("Sentences", sentences.counted())
 
 
 def _print_claims(

@@ -158,7 +158,8 @@ def _with_more(figure: Reproduced, sensitivity: bool, work: Work) -> Reproduced:
         replace(each, parts=[parts.get((each.id, part.name), part) for part in each.parts])
         for each in figure.claims
     ]
-    return replace(found, named=figure.named, claims=claims)
+    rows = {**figure.rows, **found.rows}
+    return replace(found, named=figure.named, rows=rows, claims=claims)
 
 
 def fill(

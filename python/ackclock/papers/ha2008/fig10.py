@@ -163,6 +163,27 @@ def _curves(column: Column, by_x: Mapping[float, Point]) -> plots.Curves:
     }
 
 
+BEYOND = Experiment(
+    "beyond 400 Mb/s",
+    grid(buffer=[BDP], rate_mbps=[1000, 4000], rtt_ms=[10], algorithm=[BIC, HSTCP, SACK]),
+    _scenario,
+    testbed.four_and_four,
+    seeds=5,
+    quick=["duration=40s"],
+    variants=(testbed.SHORTER,),
+    assumed=BESIDE_SACK.assumed,
+    says={"rate_mbps": "{} Mb/s", "algorithm": BESIDE},
+)
+DEPRIVED = [
+    Column(BEYOND, "second_share", "").ratio(
+        f"share of the four SACK, {rate} Mb/s, 10 ms, beside {NAMES[of]} / beside SACK",
+        rate_mbps=rate,
+        algorithm=(of, SACK),
+    )
+    for rate in (1000, 4000)
+    for of in (BIC, HSTCP)
+]
+
 FIGURE = Figure(
     plot=plots.curves(
         {
@@ -187,6 +208,7 @@ FIGURE = Figure(
             for part in parts
         ),
         EIGHT_SACK,
+        *DEPRIVED,
     ],
     claims=[
         Claim(
@@ -218,6 +240,21 @@ FIGURE = Figure(
                 "without “friendlier”": [*FRIENDLY[1:], *RISING],
                 "CUBIC / SACK": [*WITHOUT_CONTROL, *RISING],
             },
+        ),
+        Claim(
+            "ha2008.fig10b.sack-full",
+            "At 10 ms eight SACK flows use the full bandwidth",
+            [_at(UTILISATION, SACK, 10, rate).above(0.95).ours for rate in RATES_MBPS],
+            paper="full",
+            quote="“with 10ms RTT, we can see that TCP-SACK still uses the full bandwidth” (6.4)",
+        ),
+        Claim(
+            "ha2008.s6.beyond-400",
+            "At 10 ms and beyond 400 Mb/s BIC and HSTCP take more than half of SACK's share",
+            [each.below(0.5).ours for each in DEPRIVED],
+            paper="most",
+            quote="“a scalable mode of BIC-TCP and HSTCP will deprive most of bandwidth share of "
+            "TCP-SACK” (6.4)",
         ),
         Claim(
             "ha2008.fig10c.friendliness-100ms",

@@ -190,6 +190,7 @@ ALONE = Experiment(
         *grid(algorithm=["scalable"], rate_mbps=[100, 400], loss=[0]),
         *grid(algorithm=[STANDARD, "westwood", "veno", "illinois"], rate_mbps=[100], loss=[1e-4]),
         *grid(algorithm=["vegas", "illinois"], rate_mbps=[100], loss=[0]),
+        *grid(algorithm=[STANDARD], rate_mbps=[25, 100], loss=[0]),
     ],
     _alone,
     alone,
@@ -197,6 +198,16 @@ ALONE = Experiment(
     variants=(*_VARIANTS[1:], Variant("ACKs", "one a packet", ["delayed_ack_segments=1"])),
     assumed=_ASSUMED,
     says={"algorithm": NAMES, "rate_mbps": "{} Mb/s", "loss": {0: "", 1e-4: "loss of 1e-4"}},
+)
+SHORT = Experiment(
+    "10 ms",
+    grid(algorithm=[STANDARD, "hybla"]),
+    lambda algorithm: _alone(algorithm, loss=RANDOM_LOSS).replace(rtt="10ms"),
+    alone,
+    quick=["duration=120s"],
+    variants=ALONE.variants,
+    assumed=_ASSUMED,
+    says={"algorithm": NAMES},
 )
 RATIO = Column(PAIRS, "ratio", "throughput, 160 / 20 ms")
 RATE = Column(ALONE, "mbps", "throughput", "Mb/s")
@@ -255,6 +266,15 @@ RECOVERY = EPOCH.ratio(
     algorithm="scalable",
     rate_mbps=(400, 100),
 )
+NEWRENO = EPOCH.ratio(
+    "standard TCP's time between losses, 100 Mb/s / 25 Mb/s",
+    algorithm=STANDARD,
+    rate_mbps=(100, 25),
+    loss=0,
+)
+LIKE_NEWRENO = Column(SHORT, "mbps", "throughput", "Mb/s").ratio(
+    "throughput at 10 ms, Hybla / standard TCP", algorithm=("hybla", STANDARD)
+)
 IN_QUEUE = WAITING.at(algorithm="vegas").beside(f"{ALPHA} … {BETA}")
 
 
@@ -281,6 +301,8 @@ FIGURE = Figure(
         MORE_KEPT,
         MORE_GROWTH,
         RECOVERY,
+        NEWRENO,
+        LIKE_NEWRENO,
         IN_QUEUE,
     ],
     claims=[
@@ -292,6 +314,23 @@ FIGURE = Figure(
             paper="constant",
             quote="“make the recovery time from loss events be constant regardless of the window "
             "size” (2)",
+        ),
+        Claim(
+            "ha2008.s2.newreno",
+            "Standard TCP's recovery time grows with the window: four times the rate, at least "
+            "twice the time",
+            [NEWRENO.above(2).ours],
+            paper="largely depends",
+            quote="“the recovery time of TCP-NewReno largely depends on the current window size” "
+            "(2)",
+        ),
+        Claim(
+            "ha2008.s2.hybla-short",
+            "At an RTT below its reference Hybla is standard TCP",
+            [LIKE_NEWRENO.within(0.95, 1.05).ours],
+            paper="as NewReno",
+            quote="“behaves as TCP-NewReno when the RTT of a flow is less than a certain reference "
+            "RTT (e.g., 20ms)” (2)",
         ),
         Claim(
             "ha2008.s2.libra",

@@ -46,6 +46,27 @@ DISTANCE, CONTROL = _distance(HTCP).beside("extremely similar"), _distance(OWN)
 AGAINST = (DISTANCE / CONTROL).named("distance from H-TCP, with 0.8 / with its own back-off")
 
 
+def _variation(algorithm: str) -> Quantity:
+    """Standard deviation of cwnd over its mean, by seed, from the counts of its bins."""
+
+    def by_seed(rows: Rows) -> Repeats:
+        middles = (np.arange(BINS) + 0.5) * BIN_PACKETS
+        runs = rows[WITH_25].at(WITH_25.the(algorithm=algorithm))
+        found = {}
+        for seed, counts in runs.select("seed", "cwnd_counts").iter_rows():
+            mean = np.average(middles, weights=counts)
+            found[seed] = float(np.average((middles - mean) ** 2, weights=counts) ** 0.5 / mean)
+        return Repeats.by_seed(found)
+
+    needs = ((WITH_25, WITH_25.the(algorithm=algorithm)),)
+    return computed(f"coefficient of variation of cwnd, {NAMES[algorithm]}", "", needs, by_seed)
+
+
+VARIATION = {algorithm: _variation(algorithm) for algorithm in NAMES}
+#: How far CUBIC's is from H-TCP's, in logarithms.
+APART = {of: VARIATION[CUBIC] / VARIATION[of] for of in (HTCP, OWN)}
+
+
 @plots.drawn(6, 3.4)
 def _plot(axes: Axes, view: View) -> None:
     edges = np.arange(BINS + 1) * BIN_PACKETS
@@ -66,6 +87,8 @@ FIGURE = Figure(
         DISTANCE,
         CONTROL,
         AGAINST,
+        *VARIATION.values(),
+        *APART.values(),
         *Column(
             WITH_25, "all_lose", "share of congestion events in which all three lose"
         ).everywhere(),
@@ -78,6 +101,15 @@ FIGURE = Figure(
             paper="extremely similar",
             quote="“the cwnd distributions are extremely similar” (IV.C)",
             readings={"distance below 0.15": [DISTANCE.below(0.15).ours]},
-        )
+        ),
+        Claim(
+            "leith2007.fig9.variation",
+            "With the same back-off the coefficients of variation of CUBIC and H-TCP are alike, "
+            "with H-TCP's own they are not",
+            [APART[HTCP].within(0.8, 1.25).ours, APART[OWN].below(0.8).ours],
+            paper="due to the back-off",
+            quote="“differences between the coefficient of variation … attributed to the "
+            "differences in backoff factors” (IV.C)",
+        ),
     ],
 )

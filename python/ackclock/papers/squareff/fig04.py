@@ -11,6 +11,7 @@ event.
 
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 
 from ackclock import Result, metrics
@@ -25,6 +26,8 @@ from ackclock.papers.squareff._experiments import (
 
 RTTS_MS = (32, 64, 128)
 EPISODE_S = 0.5
+#: CUBIC's, in Linux 2.6.32.
+C, BETA = 0.4, 0.3
 #: "At the same time": the part of the events is ours.
 TOGETHER = 0.9
 
@@ -36,6 +39,10 @@ class Row(NamedTuple):
     both_lose: float | None
     #: Losses of the 2 ms flow for each of the other.
     more_often: float | None
+    #: Of the times between two events in which both lose, the part that is between both K; and the
+    #: part after which the window of the flow with the larger K is smaller, and the other's larger.
+    between: float | None
+    apart: float | None
 
 
 def row(result: Result) -> Row:
@@ -45,12 +52,32 @@ def row(result: Result) -> Row:
         (pl.col("kind") == "recovery") & (pl.col("time_us") >= from_us)
     ).sort("time_us")
     if losses.is_empty():
-        return Row(None, None)
+        return Row(None, None, None, None)
     begins = (losses["time_us"].diff() > EPISODE_S * 1e6).fill_null(value=True)
     flows = losses.group_by(begins.cum_sum().alias("event")).agg(pl.col("flow").n_unique())
     counts = [len(losses.filter(pl.col("flow") == flow)) for flow in (1, 2)]
     both = float((flows["flow"] == 2).to_numpy().mean())
-    return Row(both, counts[0] / counts[1] if counts[1] else None)
+    often = counts[0] / counts[1] if counts[1] else None
+    return Row(both, often, *_epochs(losses.with_columns(begins.cum_sum().alias("event"))))
+
+
+def _epochs(losses: pl.DataFrame) -> tuple[float | None, float | None]:
+    """Of neighbouring events in which both lose; K as of equation (2), with the kernel's beta."""
+    both: dict[int, tuple[float, dict[int, int]]] = {}
+    for event, some in losses.rows_by_key("event", named=True).items():
+        windows = {each["flow"]: each["cwnd_packets"] for each in some}
+        if len(windows) == 2:
+            both[event] = some[0]["time_us"] / 1e6, windows
+    between, apart = [], []
+    for event, (time_s, before) in both.items():
+        if event + 1 in both:
+            next_s, after = both[event + 1]
+            k_s = {flow: (BETA * cwnd / C) ** (1 / 3) for flow, cwnd in before.items()}
+            longer = max(k_s, key=lambda flow: k_s[flow])
+            between.append(min(k_s.values()) < next_s - time_s < k_s[longer])
+            shorter = 3 - longer
+            apart.append(after[longer] < before[longer] and after[shorter] > before[shorter])
+    return (float(np.mean(between)), float(np.mean(apart))) if between else (None, None)
 
 
 EVENTS = Experiment(
@@ -67,11 +94,16 @@ EVENTS = Experiment(
 BOTH = Column(EVENTS, "both_lose", "part of congestion events in which both lose", "", "all")
 OFTEN = Column(EVENTS, "more_often", "losses of the 2 ms flow for each of the other")
 
+BETWEEN = Column(EVENTS, "between", "part of the epochs that end between K_S and K_L").everywhere()
+APART = Column(
+    EVENTS, "apart", "part of the epochs after which L's window is smaller, S's larger"
+).everywhere()
+
 FIGURE = Figure(
     plot=plots.windows(
         {f"2 v {rtt} ms": (EVENTS, {"rtt_ms": rtt}) for rtt in RTTS_MS[::2]},
     ),
-    quantities=[*BOTH.everywhere(), *OFTEN.everywhere()],
+    quantities=[*BOTH.everywhere(), *OFTEN.everywhere(), *BETWEEN, *APART],
     claims=[
         Claim(
             "squareff.fig4.synchronised",
@@ -80,6 +112,14 @@ FIGURE = Figure(
             paper="all",
             quote="“all connections encounter congestion and a packet loss at the same time” "
             "(III.B)",
-        )
+        ),
+        Claim(
+            "squareff.fig4.between",
+            "Congestion comes again between K_S and K_L, and L's window is then smaller than "
+            "before, S's larger",
+            [each.above(0.5).ours for each in (*BETWEEN, *APART)],
+            paper="always",
+            quote="“timeB was between K_L and K_S” (III.B)",
+        ),
     ],
 )
