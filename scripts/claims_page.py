@@ -14,7 +14,6 @@ import csv
 import json
 import re
 import sys
-import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -62,7 +61,10 @@ CHANCE = """
 At 5 % about {expected:.0f} of {decided} decided verdicts would be chance. {weak} with a † do not
 survive 0.05 / {judged}, for {judged} rows together.
 """
-MADE = "`make docs-claims` made {rows} at {made}."
+MADE = "`make docs-claims` made all rows at {made}.\n"
+#: Until all rows are made anew.
+SEVERAL = """**Rows are of {commits} commits**, which claims.csv names.
+"""
 #: Of rows without a level.
 FEWER = """
 **Rows without a count behind `always`** have at most 5 seeds for each other assumption, and no †;
@@ -149,29 +151,12 @@ def _chance(claims: Sequence[Row], weak: Collection[str]) -> str:
 
 
 def _made(claims: Sequence[Row]) -> str:
-    """By which commit; if there are several, which rows."""
+    """By which commit; if there are several, how many."""
     by_commit = tally.by_paper(claims, lambda row: row["made by"])
     if len(by_commit) == 1:
-        return f"{MADE.format(rows='all rows', made=next(iter(by_commit)))}\n"
-    largest = max(by_commit, key=lambda made: len(by_commit[made]))
-    said = [
-        "* " + MADE.format(rows=names, made=made)
-        for made, some in by_commit.items()
-        for names in ["all others" if made == largest else _named(some, claims)]
-    ]
-    said = [textwrap.fill(each, 100, subsequent_indent="  ") for each in said]
+        return MADE.format(made=next(iter(by_commit)))
     fewer = FEWER if any(row["firmness"] == "always" for row in claims) else ""
-    return "\n".join(["**Not all rows are of one commit.**", "", *said, fewer])
-
-
-def _named(some: Sequence[Row], claims: Sequence[Row]) -> str:
-    """Claims by their names, or by their paper where they are all of it."""
-    of = tally.by_paper(some, _paper)
-    every = tally.by_paper(claims, _paper)
-    return ", ".join(
-        paper if len(rows) == len(every[paper]) else ", ".join(row["claim"] for row in rows)
-        for paper, rows in of.items()
-    )
+    return f"{SEVERAL.format(commits=len(by_commit))}{fewer}"
 
 
 def _dense(table: Table) -> str:
