@@ -30,7 +30,7 @@ CEILINGS = {
     "ackclock.hosts": 4043,
     "ackclock.imports": 1102,
     "ackclock.pages": 957,
-    "ackclock.papers": 5856,
+    "ackclock.papers": 5859,
     "ackclock.programs": 217,
     "ackclock.questions": 1433,
     "ackclock.results": 2222,
