@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -277,6 +277,7 @@ def page(name: str) -> str:
     """`NAME.md`, without the picture."""
     algorithm = ALGORITHMS[name]
     label, path = style.look(name).label, algorithm["source"]
+    dashed = "; dashed: its formula" * (name in (*CUBICS, *PER_RTT))
     sections = {"The algorithm": ["```text", algorithm["head"].expandtabs(), "```"]}
     if algorithm["params"]:
         rows = ["| parameter | default | range | meaning |", "|---|--:|---|---|"]
@@ -304,8 +305,8 @@ def page(name: str) -> str:
         "",
         f"![{label}: growth after a loss, and two flows]({name}.svg)",
         "",
-        "*100 Mb/s, 100 ms, 1 BDP of buffer. Left: one flow's window between two losses; standard",
-        "TCP's in grey. Right: two flows; the second starts after 20 s.*",
+        f"*100 Mb/s, 100 ms, 1 BDP of buffer. Left: one flow's window between two losses{dashed}.",
+        "Right: two flows; the second starts after 20 s.*",
     ]
     if name in MARKED_ABOVE:
         lines += ["", f"*{marked_queue(name)} Left: from one mark to the next.*"]
@@ -315,20 +316,37 @@ def page(name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def since_a_loss(spec: str) -> tuple[np.ndarray, np.ndarray, str]:
-    """The longest time of a flow between two losses: seconds since the loss, cwnd, what 0 s is.
+class Growth(NamedTuple):
+    """A flow's time between two losses, or from one on."""
+
+    #: Since the loss; what 0 s is.
+    times_s: np.ndarray
+    cwnd: np.ndarray
+    rtts_s: np.ndarray
+    zero: str
+    #: The window at the loss; None from a start on.
+    w_max: float | None
+    #: Whether the window was larger at the loss before it.
+    lowers: bool
+
+
+def since_a_loss(spec: str) -> Growth:
+    """The longest time of a flow between two losses.
 
     For a flow without losses in steady state: the time since its last loss, or from its start.
     """
     result = one_flow(spec, duration=f"{GROWTH_END_S}s", sample_interval="50ms")
     kind = "cwr" if spec in MARKED_ABOVE else "recovery"
-    losses_s = result.events.filter(kind=kind)["time_us"].to_numpy() / 1e6
-    steady_s = losses_s[losses_s >= STEADY_FROM_S]
-    if len(steady_s) > 1:
-        longest = np.diff(steady_s).argmax()
-        start_s, end_s = steady_s[longest : longest + 2]
+    losses = result.events.filter(kind=kind)
+    losses_s = losses["time_us"].to_numpy() / 1e6
+    steady = np.flatnonzero(losses_s >= STEADY_FROM_S)
+    first = -1
+    if len(steady) > 1:
+        first = int(steady[np.diff(losses_s[steady]).argmax()])
+        start_s, end_s = losses_s[first : first + 2]
         zero = "mark" if spec in MARKED_ABOVE else "loss"
     elif len(losses_s):
+        first = len(losses_s) - 1
         start_s, end_s, zero = losses_s[-1], losses_s[-1] + 60, "last loss"
     else:
         start_s, end_s, zero = 0, 60, "start"
@@ -337,20 +355,81 @@ def since_a_loss(spec: str) -> tuple[np.ndarray, np.ndarray, str]:
         pl.col("time_us").is_between((start_s - before_s) * 1e6, end_s * 1e6)
     )
     shown = shown.gather_every(max(1, len(shown) // 400))
-    return shown["time_us"].to_numpy() / 1e6 - start_s, shown["cwnd_packets"].to_numpy(), zero
+    cwnd, rtts_us, times_us = (
+        shown[column].to_numpy() for column in ("cwnd_packets", "srtt_us", "time_us")
+    )
+    windows = losses["cwnd_packets"].to_list()
+    return Growth(
+        times_us / 1e6 - start_s,
+        cwnd,
+        rtts_us / 1e6,
+        zero,
+        None if first < 0 else windows[first],
+        first > 0 and windows[first] < windows[first - 1],
+    )
+
+
+#: CUBIC's, in Linux: C, and the part of the window that a loss leaves.
+C, BETA = 0.4, 0.7
+
+
+#: Algorithm → its growth per RTT in words, and of the window, packets. Others count ACKs, of which
+#: there is one for two packets.
+PER_RTT: dict[str, tuple[str, Callable[[float], float]]] = {
+    **dict.fromkeys(("reno", "reno_abe", "westwood"), ("+1 per RTT", lambda _: 1)),
+    "scalable": ("+W/100 per RTT", lambda window: window / 100),
+}
+CUBICS = ("cubic", "cubic_abe", "cubic_fc")
+
+
+def formula(name: str, of: Growth) -> tuple[str, np.ndarray, np.ndarray] | None:
+    """What an algorithm's formula has of the growth: its words, times and windows; None: no form.
+
+    A growth per RTT is summed up over the RTTs that the flow measured, from its lowest window on.
+    """
+    since = of.times_s > 0
+    times_s, cwnd, rtts_s = of.times_s[since], of.cwnd[since], of.rtts_s[since]
+    if name in CUBICS and of.w_max:
+        w_max = plateau(of)
+        k_s = np.cbrt((w_max - BETA * of.w_max) / C)
+        return "C (t − K)³ + W_max", times_s, C * (times_s - k_s) ** 3 + w_max
+    if name not in PER_RTT:
+        return None
+    words, per_rtt = PER_RTT[name]
+    lowest = int(cwnd[: len(cwnd) // 4].argmin())
+    windows = [float(cwnd[lowest])]
+    for step_s, rtt_s in zip(np.diff(times_s[lowest:]), rtts_s[lowest:], strict=False):
+        windows.append(windows[-1] + per_rtt(windows[-1]) * step_s / rtt_s)
+    return words, times_s[lowest:], np.array(windows)
+
+
+def plateau(of: Growth) -> float:
+    """CUBIC's W_max: fast convergence lowers it where the window was larger before."""
+    assert of.w_max is not None
+    return of.w_max * ((1 + BETA) / 2 if of.lowers else 1)
 
 
 def picture(name: str) -> Figure:
     looks = style.look(name)
     with style.applied():
-        figure = Figure(figsize=(8, 2.6))
+        figure = Figure(figsize=(8, 2.9))
         growth, sharing = figure.subplots(1, 2)
-        times_s, cwnd, zero = since_a_loss(name)
-        reno_s, reno_cwnd, _ = since_a_loss("reno")
-        early = reno_s <= times_s[-1]
-        growth.plot(reno_s[early], reno_cwnd[early], color=style.look("reno").colour)
-        growth.plot(times_s, cwnd, color=looks.colour, linewidth=1.6)
-        growth.set_xlabel(f"time since the {zero} (s)")
+        own = since_a_loss(name)
+        times_s = own.times_s
+        if name != "reno":
+            reno = since_a_loss("reno")
+            early = reno.times_s <= times_s[-1]
+            grey = {"color": style.look("reno").colour, "label": "standard TCP"}
+            growth.plot(reno.times_s[early], reno.cwnd[early], **grey)
+        growth.plot(times_s, own.cwnd, color=looks.colour, linewidth=1.6, label=looks.label)
+        if found := formula(name, own):
+            words, *curve = found
+            growth.plot(*curve, color=style.INK, linewidth=0.9, linestyle="--", label=words)
+        if own.w_max:
+            w_max = plateau(own) if name in CUBICS else own.w_max
+            growth.axhline(w_max, color=style.INK, linewidth=0.7, linestyle=":", label="W_max")
+        growth.legend(loc="lower right", bbox_to_anchor=(1, 0.98), ncols=2, fontsize="x-small")
+        growth.set_xlabel(f"time since the {own.zero} (s)")
         growth.set_ylabel("cwnd (packets)")
         growth.set_xlim(times_s[0], times_s[-1])
         growth.set_ylim(bottom=0)
