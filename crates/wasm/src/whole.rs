@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use ackclock_sim::capture::{Capture, Side};
 use ackclock_sim::record::{PacketTable, Table, Values};
-use ackclock_sim::{run_with, Control, Options, RunError, RunResult};
+use ackclock_sim::{run_with, Acting, Control, Options, Prepared, RunError, RunResult, Seen, SEEN};
 use serde::Deserialize;
 use serde_json::{json, Map, Value};
 
@@ -21,6 +21,8 @@ struct Wanted {
     rows: bool,
     /// Whether there is a table of packets.
     packets: bool,
+    /// The flow, from 0, whose parameters are set on the way, and whether at each ACK.
+    acting: Option<(usize, bool)>,
     /// Interfaces that a pcapng shows, and how many bytes of each packet it keeps.
     pcapng: Option<(String, u32)>,
 }
@@ -52,7 +54,9 @@ fn tell_run(wanted: &Wanted) -> Result<(), Refusal> {
         };
         Capture::new(&mut file, prepared.scenario(), only, *snaplen)
     });
+    let mut act = |seen: Seen| wanted.acting.and_then(|of| act(&prepared, of.0, seen));
     let options = Options {
+        acting: (wanted.acting).map(|(flow, each_ack)| Acting::new(flow, each_ack, &mut act)),
         on_rows: wanted.rows.then_some(&mut on_rows as _),
         capture,
         packets: wanted.packets,
@@ -73,6 +77,17 @@ fn tell_run(wanted: &Wanted) -> Result<(), Refusal> {
     let hash = format!("{hash:016x}");
     page::message(&json!({"kind": "end", "trace_hash": hash, "packets": packets}));
     Ok(())
+}
+
+/// Asks which parameters a flow gets, names and values; an answer that is none ends the run.
+fn act(prepared: &Prepared, flow: usize, seen: Seen) -> Option<Vec<u32>> {
+    let seen: Map<_, _> = (SEEN.iter().zip(seen))
+        .map(|(name, value)| (name.to_string(), value.into()))
+        .collect();
+    let answer = page::asked(&json!(["act", seen])).ok()?;
+    let (names, values): (Vec<String>, Vec<f64>) = serde_json::from_slice(&answer).ok()?;
+    let spec = &prepared.scenario().flows[flow].algorithm;
+    prepared.algorithms()[spec].set(&names, &values).ok()
 }
 
 fn tell_tables(result: RunResult) {

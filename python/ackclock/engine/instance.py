@@ -172,6 +172,7 @@ class Instance:
         except ValueError as error:
             self._answer = str(error).encode()
             return -len(self._answer)
+        self._live()
         return len(self._answer)
 
     def _on_answered(self, at: int) -> None:

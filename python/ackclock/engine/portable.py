@@ -15,12 +15,21 @@ from typing import TYPE_CHECKING, Any
 from ackclock.engine.c_files import Compiler
 from ackclock.engine.given import columns, number, plain, text_of
 from ackclock.engine.instance import Instance, engine_of, value_of
-from ackclock.engine.runs import Prepared, run_many
+from ackclock.engine.runs import Prepared, Stepped, run_many
 
 if TYPE_CHECKING:
     from ackclock.engine.guests import Compiled
 
-__all__ = ["Prepared", "Snapshot", "Written", "configure", "read_quantity", "run_many", "table"]
+__all__ = [
+    "Prepared",
+    "Snapshot",
+    "Stepped",
+    "Written",
+    "configure",
+    "read_quantity",
+    "run_many",
+    "table",
+]
 
 #: Functions that return a tuple, which JSON has not; and those whose null is NaN.
 _TUPLES = {"any_quantity", "common_ns", "installed_window", "read_room"}

@@ -1,6 +1,7 @@
 """Many runs on many cores: `_core.run_many` of the portable engine."""
 
 import copy
+import json
 import os
 import queue
 import threading
@@ -42,6 +43,9 @@ class _Run:
         self._on_rows, self._live, self._told_s = on_rows, live, 0.0
         self.done, self.stopped = 0.0, False
         self.file: IO[bytes] | None = None
+        #: The flow, from 0, that `act` sets the parameters of, and whether at each ACK.
+        self.acting: tuple[int, bool] | None = None
+        self.act: Callable[[dict[str, int]], bytes] | None = None
         self._tables: dict[str, Any] = {}
 
     def _take(self, told: dict[str, Any]) -> bool:
@@ -62,13 +66,15 @@ class _Run:
                     return True
         return False
 
-    def _ask(self, what: list[str]) -> bytes:
+    def _ask(self, what: list[Any]) -> bytes:
+        if self.act is not None and what[0] == "act":
+            return self.act(what[1])
         return self.instance.add(self.prepared.compiled[what[1].removeprefix("./")])
 
     def tables(self, pcapng: Any, packets: bool) -> dict[str, Any]:
         wall_s, cpu_s = time.perf_counter(), time.thread_time()
         wanted = {"scenario": self.prepared.json, "rows": self._on_rows is not None}
-        wanted |= {"packets": packets, "pcapng": pcapng and pcapng[1:]}
+        wanted |= {"packets": packets, "pcapng": pcapng and pcapng[1:], "acting": self.acting}
         guarded = bool(self.prepared.compiled)
         with ExitStack() as stack:
             if pcapng:
@@ -127,6 +133,42 @@ class _Batch:
         while any(each.is_alive() for each in self._workers) and time.monotonic() < until_s:
             with suppress(queue.Empty):
                 self._ended.get(timeout=_TICK_S / 10)
+
+
+class Stepped:
+    """As of `_core`: the run is in a thread, which ends with this."""
+
+    def __init__(self, prepared: Prepared, flow: int, names: Sequence[str], each_ack: bool) -> None:
+        run = _Run(0, prepared, None, live=False)
+        run.acting = (flow - 1, each_ack)
+        told: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        actions: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+        def act(seen: dict[str, int]) -> bytes:
+            told.put(seen)
+            values = actions.get()
+            return b"" if values is None else json.dumps([list(names), values]).encode()
+
+        def work() -> None:
+            try:
+                told.put(run.tables(None, packets=False))
+            except BaseException as error:  # noqa: BLE001 (it is raised in the caller's thread)
+                told.put(error)
+
+        run.act, self._told, self._actions = act, told, actions
+        threading.Thread(target=work, daemon=True).start()
+
+    def __del__(self) -> None:
+        self._actions.put(None)
+
+    def set(self, values: Sequence[float]) -> None:
+        self._actions.put(list(values))
+
+    def wait(self) -> dict[str, Any]:
+        made: Any = self._told.get()
+        if isinstance(made, BaseException):
+            raise made
+        return dict(made)
 
 
 def run_many(

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ackclock import _core
-from ackclock.base.chosen import NAME
 from ackclock.base.errors import AckclockError
 from ackclock.results.result import from_engine
 from ackclock.scenario import snapshot
@@ -126,10 +125,6 @@ class LinkEnv(gymnasium.Env[Array, NDArray[np.float64]]):
         observed: Space[Any] = MTP,
         reward: Callable[[Step], float] = orca,
     ) -> None:
-        if NAME == "portable":
-            raise AckclockError(
-                "ackclock.gym: the portable engine has no steps; use the native one"
-            )
         if every not in ("rtt", "ack"):
             raise AckclockError(f'every = {every!r}: write "rtt" or "ack"')
         scenario = scenario or Scenario(**_LINK)
