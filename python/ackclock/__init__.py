@@ -33,9 +33,10 @@ Run it:
 Look at it:
 
 - `Result`: what a run recorded, as tables; `Result.save` and `Result.load`. A notebook shows it;
-  `Result.plot` draws it, `Result.to_pandas` and `Result.to_csv` export its tables;
+  `Result.plot` draws it, `to_pandas`, `to_xarray` and `to_csv` of it export its tables;
   `Result.branch` runs it another way from a time on.
 - `compare_runs`: several results in one picture.
+- `Live`: a picture in a notebook, with sliders for keys of the scenario.
 - `tables`: what the columns mean.
 - `metrics`: throughput, fairness, convergence time and more of a `Result`.
 - `stats`: means and intervals over seeds.
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from ackclock.base import units as units
     from ackclock.base.errors import AckclockError as AckclockError
     from ackclock.draw import plot as plot
+    from ackclock.draw.live import Live as Live
     from ackclock.draw.overlay import compare_runs as compare_runs
     from ackclock.estimates import stats as stats
     from ackclock.figures import reproduce as reproduce
@@ -105,6 +107,7 @@ _HOME = {
     "AckclockError": "base.errors",
     "Bottleneck": "scenario.scenario",
     "Flow": "scenario.scenario",
+    "Live": "draw.live",
     "Local": "hosts.threads",
     "Pcapng": "results.pcapng",
     "Ray": "hosts.ray",

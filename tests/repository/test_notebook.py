@@ -38,6 +38,18 @@ def test_a_result_shows_itself(results):
     assert re.match(r"<Result .*: flows 2, samples \d+, queues \d+, .*>$", repr(results[0]))
 
 
+def test_xarray(results):
+    """Each flow's window at each time; a flow has its own rows, and a queue, too."""
+    found = results[0].to_xarray()
+    assert (found["flow"].values == [1, 2]).all()
+    for flow in (1, 2):
+        own = results[0].samples.filter(pl.col("flow") == flow).unique("time_us", keep="last")
+        windows = found["cwnd_packets"].sel(flow=flow).dropna("time_us")
+        assert windows["time_us"].size == len(own)
+        assert windows.max() == own["cwnd_packets"].max()
+    assert found["queue_packets"].max() == results[0].queues["queue_packets"].max()
+
+
 def test_overlay(results):
     """Both windows in one panel, in the colour of their run; the legend has runs and flows."""
     picture = ackclock.compare_runs(results[0], codel=results[1])

@@ -25,6 +25,7 @@ from ackclock.store.entries import MANIFEST
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
     from matplotlib.figure import Figure
 
 PAGE = "index.html"
@@ -206,6 +207,23 @@ class Result:
             return of.to_list()
 
         return pandas.DataFrame({each.name: column(each) for each in self._table(table)})
+
+    def to_xarray(self) -> "xr.Dataset":
+        """Samples over (time_us, flow) and queues over (time_us, queue); missing where none is.
+
+        Raises `AckclockError` where xarray is not installed.
+        """
+        try:
+            import xarray  # noqa: PLC0415 (ackclock does not need it)
+        except ImportError:
+            raise AckclockError('xarray is not installed. Type `pip install "xarray"`') from None
+
+        def over(table: str, of: str) -> "xr.Dataset":
+            rows = self.to_pandas(table).drop_duplicates(["time_us", of], keep="last")
+            return xarray.Dataset.from_dataframe(rows.set_index(["time_us", of]))
+
+        both = over("samples", "flow"), over("queues", "queue")
+        return xarray.merge(both, join="outer", compat="no_conflicts")
 
     def _table(self, name: str) -> "pl.DataFrame":
         if name not in tables.TABLES:
