@@ -33,7 +33,7 @@ Run it:
 Look at it:
 
 - `Result`: what a run recorded, as tables; `Result.save` and `Result.load`. A notebook shows it;
-  `Result.plot` draws it, `to_pandas`, `to_xarray` and `to_csv` of it export its tables;
+  `Result.plot` draws it, `Result.to_pandas`, `Result.to_xarray` and `Result.to_csv` export it;
   `Result.branch` runs it another way from a time on.
 - `compare_runs`: several results in one picture.
 - `Live`: a picture in a notebook, with sliders for keys of the scenario.
