@@ -191,6 +191,9 @@ def test_scenarios_that_programs_cannot_have():
     two = base.replace(flows=[Flow(algorithm="cubic"), Flow(algorithm="cubic", rtt="90ms")])
     with pytest.raises(AckclockError, match="flow 2: differs from flow 1"):
         virtual.run(two, ["true"])
+    back = base.replace(flows=[Flow(algorithm="cubic", direction="reverse")])
+    with pytest.raises(AckclockError, match='flow 1: direction = "reverse": the client sends, too'):
+        virtual.run(back, ["true"])
 
 
 def test_programs_of_a_scenario_beside_its_flow(machine):

@@ -113,6 +113,9 @@ def _way(canonical: dict[str, Any], made: network.Network) -> network.FlowPath:
         raise AckclockError(
             "the command makes the connections here; leave [[session]] and [[program]] out"
         )
+    if all(flow["direction"] == "reverse" for flow in canonical["flows"]):
+        fix = "the client sends, too; write another [[flow]] without it"
+        raise AckclockError(f'flow 1: direction = "reverse": {fix}')
     ways: dict[network.FlowPath, int] = {}
     for number, flow in enumerate(canonical["flows"], 1):
         ways.setdefault(made.way({**flow, "direction": "forward"}, number), number)
