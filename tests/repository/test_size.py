@@ -49,7 +49,7 @@ CEILINGS = {
     "py-tables": 345,
     "quic": 997,
     "resolve": 3221,
-    "sim": 16186,
+    "sim": 16185,
     "wasm": 1024,
 }
 

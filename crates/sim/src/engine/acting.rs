@@ -50,17 +50,16 @@ impl<'a> Acting<'a> {
     }
 
     /// An ACK has come to an element.
+    #[cold]
+    #[inline(never)]
     pub(super) fn ack_arrives(
         &mut self,
         (element, sender): (usize, &mut Sender),
         configured: &Configured,
         now_ns: u64,
     ) -> Result<(), RunError> {
-        if element != self.flow {
-            return Ok(());
-        }
-        self.acks += 1;
-        if now_ns < self.next_ns {
+        self.acks += u64::from(element == self.flow);
+        if element != self.flow || now_ns < self.next_ns {
             return Ok(());
         }
         let (sent, _, lost) = sender.totals();
