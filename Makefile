@@ -166,7 +166,7 @@ docs: quic generate ## Rewrite the generated pages of docs/
 docs-scorecards: build ## Rewrite docs/scorecards/: every algorithm's card, and the league (resumes)
 	$(BIN)/python scripts/scorecards.py docs/scorecards
 
-docs-claims: build ## Rewrite docs/claims.md: all papers, with other assumptions (an hour of 2 cores, resumes)
+docs-claims: build ## Rewrite docs/claims.md: all papers, with other assumptions (100 minutes of 2 cores, resumes)
 	$(BIN)/ackclock report -o out/report
 	$(BIN)/python scripts/claims_page.py docs out/report
 
@@ -192,10 +192,10 @@ notebook: build ## Run docs/notebook.ipynb anew (seconds)
 	$(BIN)/python scripts/notebook.py
 
 about-site:
-	@echo "The site takes $(if $(findstring --quick,$(REPORT)),15 minutes,an hour) of 2 cores from nothing, and 2.4 GB of disk in this directory."
+	@echo "The site takes $(if $(findstring --quick,$(REPORT)),15 minutes,100 minutes) of 2 cores from nothing, and 2.4 GB of disk in this directory."
 
 site: STARTED := $(shell date +%s)
-site: about-site build $(LAB) $(VENV)/clang $(VENV)/dev $(VENV)/docs ## The documentation and the full report, in out/site (an hour, resumes; REPORT=--quick: 15 minutes; 2.4 GB)
+site: about-site build $(LAB) $(VENV)/clang $(VENV)/dev $(VENV)/docs ## The documentation and the full report, in out/site (100 minutes, resumes; REPORT=--quick: 15 minutes; 2.4 GB)
 	@$(BIN)/ackclock report $(REPORT) -o out/report
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "written after $$(($$(date +%s) - $(STARTED))) s: out/site; type python3 -m http.server -d out/site"

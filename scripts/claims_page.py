@@ -5,9 +5,8 @@ The live page and quick reports get the verdicts, too.
     claims_page.py DIRECTORY            DIRECTORY is docs
     claims_page.py DIRECTORY REPORT     takes claims and pictures from a report before
 
-`ackclock report -o out/report` makes a report, and `ackclock reproduce PAPER --sensitivity` one
-of a paper, whose claims alone are taken: the page says which commit made which rows.
-`make docs-claims` makes a whole report, and writes the page.
+`ackclock report -o out/report` makes a report; one that has not all claims, of one commit, is
+refused. `make docs-claims` makes a report, and writes the page.
 """
 
 import csv
@@ -67,8 +66,8 @@ SEVERAL = """**Rows are of {commits} commits**, which claims.csv names.
 """
 #: Of rows without a level.
 FEWER = """
-**Rows without a count behind `always`** have at most 5 seeds for each other assumption, and no †;
-their `depends 2/9` says that 2 of 9 give the opposite.
+Rows without a count behind `always` have at most 5 seeds an assumption; `depends 2/9`: 2 of 9 give
+the opposite.
 """
 LINE = ("claim", "verdict", "the paper", "measured, 95 % CI", OURS, "bound", "reason")
 PART = ("part", "verdict", "measured, 95 % CI", "bound", "whose", "runs")
@@ -84,7 +83,7 @@ DRAWN = {
     for named in papers.load("all")
     for claim in named.figure.claims
 }
-PICTURED = [f"{named.file_name}.png" for named in papers.load("all")]
+PICTURED = list(dict.fromkeys(DRAWN.values()))
 Row = Mapping[str, str]
 
 
@@ -242,17 +241,20 @@ def _first(text: str) -> str:
 
 
 def take(report: Path, directory: Path) -> None:
-    """Takes the claims of a report, and its pictures in fewer colours; others stay.
+    """Takes the claims of a report, and its pictures in fewer colours.
 
-    Raises `SystemExit` if the report was made of what is not committed, which no page may name.
+    Raises `SystemExit` if the report was made of what is not committed, which no page may name, or
+    if it has not all claims, of one commit.
     """
     new = {row["claim"]: row for row in data(report) if not row["part"]}
     if unclear := [name for name, row in new.items() if "with changes" in row["made by"]]:
         sys.exit(f"{report}: {unclear[0]} was made with changes that are not committed")
-    rows = [row for row in data(directory) if row["claim"] not in new] + data(report)
+    commits = {row["made by"] for row in new.values()}
+    if new.keys() != DRAWN.keys() or len(commits) > 1:
+        has = f"has {len(new)} of {len(DRAWN)} claims, of {len(commits)} commits"
+        sys.exit(f"{report}: {has}; the page is of one: type `make docs-claims`")
     order = [*DRAWN]
-    rows = [row for row in rows if row["claim"] in order]
-    rows.sort(key=lambda row: order.index(row["claim"]))
+    rows = sorted(data(report), key=lambda row: order.index(row["claim"]))
     with (directory / "claims.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, [*rows[0]], lineterminator="\n")
         writer.writeheader()

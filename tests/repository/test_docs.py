@@ -1,5 +1,6 @@
 """What README.md shows works, and the generated pages are those that the code generates."""
 
+import csv
 import functools
 import re
 import runpy
@@ -243,6 +244,25 @@ def test_every_name_of_the_python(page):
 def test_generated_files(file):
     text = (ROOT / file).read_text(encoding="utf-8")
     assert text == generate.FILES[file](), "run `make generate`"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda rows: [row for row in rows if row["claim"] != rows[0]["claim"]], "claims, of 1 "),
+        (lambda rows: [rows[0] | {"made by": "commit b"}, *rows[1:]], "of 2 commits"),
+        (lambda rows: [rows[0] | {"made by": "a, with changes"}, *rows[1:]], "not committed"),
+    ],
+)
+def test_a_report_that_is_not_whole_and_of_one_commit_is_refused(wrong, said, tmp_path):
+    rows = [row | {"made by": "commit a"} for row in claims_page.data(ROOT / "docs")]
+    with (tmp_path / "claims.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, [*rows[0]])
+        writer.writeheader()
+        writer.writerows(wrong(rows))
+    with pytest.raises(SystemExit, match=said):
+        claims_page.take(tmp_path, tmp_path / "docs")
+    assert not (tmp_path / "docs").exists()
 
 
 def test_the_page_of_claims():

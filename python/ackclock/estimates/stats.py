@@ -75,16 +75,18 @@ def systematic_ci(values: Sequence[float], level: float = 0.95) -> Estimate:
     """Mean of repeats at even steps over a range, in their order, and its interval.
 
     What changes slowly over the range is no error of the mean, so that the variance is that of
-    successive differences (Wolter, "Introduction to Variance Estimation", 2007, section 8.2, v2).
-    Without a trend it is the usual one. One repeat has an infinite interval. Raises `ValueError`
-    without repeats.
+    second differences (Wolter, "Introduction to Variance Estimation", 2007, section 8.2, v3), whose
+    degrees of freedom are Satterthwaite's: neighbours share values. Fewer than 4 repeats have the
+    interval of `mean_ci`. Raises `ValueError` without repeats.
     """
-    if len(values) < 2:
+    if len(values) < 4:
         return mean_ci(values, level)
     x = np.asarray(values, dtype=float)
     n = len(x)
-    spread = math.sqrt(float((np.diff(x) ** 2).sum()) / (2 * n * (n - 1)))
-    half = student_t((1 + level) / 2, n - 1) * spread
+    spread = math.sqrt(float((np.diff(x, 2) ** 2).sum()) / (6 * n * (n - 2)))
+    # The covariances of neighbouring second differences are 6, -4 and 1.
+    freedom = (6 * (n - 2)) ** 2 / (36 * (n - 2) + 32 * (n - 3) + 2 * (n - 4))
+    half = student_t((1 + level) / 2, freedom) * spread
     middle = float(x.mean())
     return Estimate(middle, middle - half, middle + half, n, repeats=tuple(x.tolist()))
 
@@ -163,7 +165,7 @@ def _beta(x: float, a: float, b: float) -> float:
     return math.exp(logs + a * math.log(x) + b * math.log1p(-x)) / (a * fraction) if x else 0.0
 
 
-def student_t(probability: float, freedom: int) -> float:
+def student_t(probability: float, freedom: float) -> float:
     """Quantile of Student's t; its error is below 0.001 from 4 degrees of freedom on.
 
     Fisher's expansion (Abramowitz and Stegun 26.7.5); scipy would cost 24 MB of memory.

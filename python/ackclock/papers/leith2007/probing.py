@@ -26,6 +26,8 @@ from ackclock.papers.leith2007._testbed import CUBIC, HTCP, RENO
 HSTCP, BIC = "highspeed", "bic"
 LARGER_FASTER, ALIKE = (CUBIC, BIC, HSTCP), (RENO, HTCP)
 NAMES = testbed.NAMES | {HSTCP: "HSTCP", BIC: "BIC"}
+#: Both transfers end within it.
+SHOWN_S = 60
 #: Windows that differ by less tell nothing.
 LARGER = 1.5
 
@@ -119,6 +121,7 @@ SECOND = Column(ORDER, "ratio", "completion time, second / first transfer")
 FIGURE = Figure(
     plot=plots.windows(
         {NAMES[each]: (ORDER, {"algorithm": each}) for each in (CUBIC, HTCP)},
+        after=lambda axes: axes.set_xlim(0, SHOWN_S),
     ),
     quantities=[
         *(each.geometric() for each in GROWTH.everywhere()),
