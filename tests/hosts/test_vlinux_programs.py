@@ -75,6 +75,26 @@ def test_a_program_runs_twice_to_the_byte(name, here, tmp_path):
     assert outputs[0] == outputs[1]
 
 
+def test_twice_names_what_differs(here):
+    """A file of this machine that changes: what it decides is what differs."""
+    serve = "python3 -m http.server 7000"
+    get = "curl -s --retry 5 --retry-connrefused --retry-delay 1 http://server:7000/"
+    done = shell(here, f"{get}link.toml", "--twice", listen=[serve])
+    assert done.returncode == 0
+    assert re.search(
+        r"^equal twice: \d\d packets, and what was printed$", done.stderr, re.MULTILINE
+    )
+    assert done.stdout == (here / "link.toml").read_text()
+    grows = subprocess.Popen(["sh", "-c", "while sleep 0.01; do echo more; done >grows"], cwd=here)
+    try:
+        done = shell(here, f"{get}grows", "--twice", listen=[serve])
+    finally:
+        grows.kill()
+        grows.wait()
+    assert done.returncode == 1
+    assert re.search(r"error: not equal twice: packet \d+, at 0\.\d{6} s, differs", done.stderr)
+
+
 def test_a_transfer_is_that_of_the_simulator(here, tmp_path):
     """As many bytes as a flow of the scenario: the same rate to within 1 %, each byte once."""
     out = tmp_path / "out"

@@ -12,7 +12,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -301,6 +301,9 @@ def shell_command(
         str | None,
         typer.Option(help="There each system call takes so long. [default: 1us]", metavar="TIME"),
     ] = None,
+    twice: Annotated[
+        bool, typer.Option("--twice", help="There: once more, and compare packets and outputs.")
+    ] = False,
 ) -> None:
     """Run any program on a scenario's link: in real time (root), or in virtual time.
 
@@ -332,14 +335,14 @@ def shell_command(
         words = command or [os.environ.get("SHELL", "/bin/sh")]
         with nullcontext() if output is None else Directory(output) as directory:
             if on in (None, KERNEL):
-                if call is not None:
-                    raise AckclockError(f"--call {call}: needs --on vlinux")
+                _need_virtual_time(call, twice)
                 ran = shell.run(chosen, words, listen=listen or (), pcapng=pcapng)
                 write: Callable[[Path], object] = ran.result.write
             else:
                 if not command:
                     raise AckclockError(f"--on {on}: no keyboard is there; write -- COMMAND")
-                ran = _in_virtual_time(chosen, words, listen or (), pcapng, on, call, kept)
+                of = (chosen, words, listen or (), pcapng, on, call, Path(kept))
+                ran = _in_virtual_time(*of, twice=twice)
                 write = partial(_with_kept, ran.result, kept)
             if directory is not None:
                 directory.fill(write)
@@ -358,6 +361,12 @@ def shell_command(
     raise typer.Exit(ran.status if ran.status or valid else INVALID)
 
 
+def _need_virtual_time(call: str | None, twice: bool) -> None:
+    for option in (call is not None and f"--call {call}", twice and "--twice"):
+        if option:
+            raise AckclockError(f"{option}: needs --on vlinux")
+
+
 def _in_virtual_time(
     scenario: "Scenario",
     words: list[str],
@@ -365,21 +374,28 @@ def _in_virtual_time(
     pcapng: Path | None,
     on: str,
     call: str | None,
-    kept: str,
+    keep: Path,
+    *,
+    twice: bool,
 ) -> "Ran":
     from ackclock.hosts.vlinux import shell  # noqa: PLC0415 (only this needs it)
     from ackclock.hosts.vlinux.programs import CALL_NS  # noqa: PLC0415
     from ackclock.hosts.vlinux.sources import SERIES  # noqa: PLC0415
 
-    return shell.run(
-        scenario,
-        words,
-        listen=listen,
-        pcapng=pcapng,
-        series=on.partition(":")[2] or SERIES,
-        call_ns=CALL_NS if call is None else units.duration_ns(call),
-        keep=Path(kept),
-    )
+    series = on.partition(":")[2] or SERIES
+    call_ns = CALL_NS if call is None else units.duration_ns(call)
+    how: dict[str, Any] = {
+        "listen": listen,
+        "pcapng": pcapng,
+        "series": series,
+        "call_ns": call_ns,
+        "keep": keep,
+    }
+    if not twice:
+        return shell.run(scenario, words, **how)
+    ran, packets = shell.run_twice(scenario, words, **how)
+    out.print(f"equal twice: {units.counted(packets, 'packet')}, and what was printed")
+    return ran
 
 
 def _with_kept(result: "Result", kept: str, directory: Path) -> None:

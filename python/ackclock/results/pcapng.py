@@ -4,10 +4,12 @@
 """
 
 import os
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ackclock.base.directory import replaced
 from ackclock.base.errors import AckclockError
@@ -66,3 +68,21 @@ def written(pcapng: "Pcapng | str | os.PathLike[str] | None") -> Iterator[Raw | 
         raise AckclockError(
             f"{wanted.path}: cannot be written ({error.strerror or error}); choose another file"
         ) from None
+
+
+class Captured(NamedTuple):
+    """A packet of a file that we wrote."""
+
+    time_ns: int
+    content: bytes
+
+
+def captured(data: bytes) -> list[Captured]:
+    """The packets of such a file (Enhanced Packet Blocks, in nanoseconds), in their order."""
+    found, at = [], 0
+    while at < len(data):
+        kind, length, _, high, low, kept = struct.unpack_from("<6I", data.ljust(at + 24), at)
+        if kind == 6:
+            found.append(Captured((high << 32) + low, data[at + 28 : at + 28 + kept]))
+        at += length
+    return found

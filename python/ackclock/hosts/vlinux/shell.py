@@ -8,8 +8,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from dataclasses import replace
+from io import BytesIO, TextIOWrapper
+from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -28,7 +30,7 @@ from ackclock.hosts.vlinux.programs import (
     recorded,
 )
 from ackclock.hosts.vlinux.sources import SERIES
-from ackclock.results.pcapng import Pcapng, written
+from ackclock.results.pcapng import Pcapng, captured, written
 from ackclock.scenario.scenario import Scenario
 
 #: Real seconds in which no time passes in the machine, after which it stands still.
@@ -105,6 +107,36 @@ def run(
         if keep is not None:
             _keep(directory, keep, len(commands))
         return Ran(replace(of, manifest=of.manifest | {"programs": told}), told[-1]["status"])
+
+
+def run_twice(
+    scenario: Scenario,
+    command: Sequence[str],
+    *,
+    pcapng: str | os.PathLike[str] | None = None,
+    keep: Path,
+    **how: Any,
+) -> tuple[Ran, int]:
+    """As `run`, and once more; what was equal: the run, and how many packets.
+
+    Raises `AckclockError` that names the first packet that differs, or the text.
+    """
+    with tempfile.TemporaryDirectory(prefix="ackclock-") as name:
+        files = [Path(pcapng or Path(name, "1.pcapng")), Path(name, "2.pcapng")]
+        whole = [Pcapng(each, snaplen=MOST_SNAPLEN) for each in files]
+        ran = run(scenario, command, pcapng=whole[0], keep=keep, **how)
+        silent = TextIOWrapper(BytesIO())
+        with redirect_stdout(silent), redirect_stderr(silent):
+            run(scenario, command, pcapng=whole[1], keep=Path(name), **how)
+        one, other = (captured(each.read_bytes()) for each in files)
+        for number, (mine, its) in enumerate(zip_longest(one, other), 1):
+            if mine != its:
+                at_s = min(each.time_ns for each in (mine, its) if each) / 1e9
+                raise AckclockError(f"not equal twice: packet {number}, at {at_s:.6f} s, differs")
+        for each in sorted(keep.glob("*.out")) + sorted(keep.glob("*.err")):
+            if each.read_bytes() != Path(name, each.name).read_bytes():
+                raise AckclockError(f"not equal twice: {each.name} differs, the packets do not")
+    return ran, len(one)
 
 
 def _way(canonical: dict[str, Any], made: network.Network) -> network.FlowPath:
