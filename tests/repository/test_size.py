@@ -32,7 +32,7 @@ CEILINGS = {
     "ackclock.pages": 956,
     "ackclock.papers": 5861,
     "ackclock.programs": 217,
-    "ackclock.questions": 1433,
+    "ackclock.questions": 1452,
     "ackclock.results": 2246,
     "ackclock.scenario": 990,
     "ackclock.scorecard": 1785,

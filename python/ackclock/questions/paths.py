@@ -193,6 +193,20 @@ ROWS: Sequence[Question] = (
         seeds=5,
     ),
     Question(
+        "R15d",
+        "Does it share from the first second after a pause?",
+        "7.8 SHOULD",
+        scenarios.comes_back,
+        {"buffer": ("1bdp", "4bdp")},
+        tuple(
+            measured(
+                f"harm to a CUBIC flow, {bdp} BDP", "harm_percent", 5, buffer=f"{bdp}bdp"
+            ).unsafe_from(75, "a CUBIC flow has less than half of its share in that second")
+            for bdp in (1, 4)
+        ),
+        seeds=5,
+    ),
+    Question(
         "R16",
         "Does it fit a data centre, and incast?",
         "7.11 SHOULD",

@@ -10,7 +10,7 @@ from typing import Any
 
 from ackclock.base import units
 from ackclock.questions.card import ALONE
-from ackclock.scenario.keys import Frames
+from ackclock.scenario.keys import Frames, Write
 from ackclock.scenario.scenario import Bottleneck, Flow, Scenario, Session
 
 DURATION = "70s"
@@ -268,6 +268,14 @@ def pauses(algorithm: str, beside: str) -> Scenario:
         return dumbbell("cubic")
     frames = {"frames": Frames(size="3MB", every="2s")}
     return dumbbell(algorithm, other="cubic", others=int(beside == "CUBIC"), flow=frames)
+
+
+def comes_back(algorithm: str, buffer: str) -> Scenario:
+    """Sends 10 MB beside CUBIC, pauses, and sends on in the last second, which is measured."""
+    if algorithm == ALONE:
+        return dumbbell("cubic", buffer=buffer, duration="11s")
+    writes = {"writes": (Write(size="10MB"), Write(at="9950ms")), "start_spread": "0s"}
+    return dumbbell(algorithm, other="cubic", others=1, buffer=buffer, duration="11s", flow=writes)
 
 
 def incast(algorithm: str, senders: int) -> Scenario:

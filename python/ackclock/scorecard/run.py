@@ -321,7 +321,7 @@ def chosen(rows: str | None) -> Sequence[Question]:
         raise AckclockError(f'rows = {rows!r}: write a text, like "R3,R7" or "links"')
     if rows.strip().lower() == LINKS.row:
         return [LINKS]
-    names = {question.row: {question.row, question.row.rstrip("abc")} for question in QUESTIONS}
+    names = {question.row: {question.row, question.row.rstrip("abcd")} for question in QUESTIONS}
     wanted = [each.strip() for each in rows.split(",")]
     for row in wanted:
         if row.capitalize() not in set().union(*names.values()):
