@@ -315,13 +315,14 @@ def claims_command(
                 directory.fill(lambda partial: site.write_claims(reproduced, partial))
         claims = site.claims_of(reproduced)
         _print_claims(claims, parts=parts or quick, settings=settings or ())
-        if len(claims) == 1 and claims[0].otherwise:
-            print_report("Sensitivity", site.sensitivity_table(claims[0]))
         for before, after in zip(usual, claims, strict=bool(settings)):
             out.print(site.change(before, after, settings or ()))
         _print_tallies(claims)
-        if not figures:
-            print_report("Sentences", sentences.counted())
+        reports = [] if figures else [("Sentences", sentences.counted())]
+        if len(claims) == 1 and claims[0].otherwise:
+            reports.append(("Sensitivity", site.sensitivity_table(claims[0])))
+        for title, table in reports:
+            print_report(title, table)
 
 
 def _print_claims(

@@ -164,7 +164,7 @@ def _curves(column: Column, by_x: Mapping[float, Point]) -> plots.Curves:
 
 
 BEYOND = Experiment(
-    "beyond 400 Mb/s",
+    "beyond 400",
     grid(buffer=[BDP], rate_mbps=[1000, 4000], rtt_ms=[10], algorithm=[BIC, HSTCP, SACK]),
     _scenario,
     testbed.four_and_four,
