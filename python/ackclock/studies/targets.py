@@ -5,9 +5,11 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from ackclock import _core
+from ackclock.base import chosen
 
 #: Of libbpf, which no line of the user's depends on.
 _EMPTY = ("bpf_helpers.h", "bpf_core_read.h", "bpf_tracing.h")
@@ -73,6 +75,7 @@ def lines_of_one(spec: str) -> list[str]:
 
 def _preprocessed(command: list[str], missing: Path) -> str | None:
     """What the command prints, with empty headers in place of those that are not here."""
+    confine = partial(_core.confine, [missing.parent])
     while True:
         done = subprocess.run(
             command,
@@ -80,7 +83,7 @@ def _preprocessed(command: list[str], missing: Path) -> str | None:
             text=True,
             errors="replace",
             check=False,
-            preexec_fn=lambda: _core.confine([missing.parent]),
+            preexec_fn=None if chosen.NAME == "portable" else confine,  # Windows has none
         )
         if not done.returncode:
             return done.stdout
