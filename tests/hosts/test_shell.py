@@ -106,7 +106,7 @@ def test_nothing_is_left(number, tmp_path):
     """Ctrl-C ends the command, and the tables are written; the other signals end all."""
     started = tmp_path / "started"
     words = [ACKCLOCK, "shell", LINK, "-o", tmp_path / "out", "--listen", python(SERVER), "--"]
-    waits = f"touch {started}; exec sleep 1000"
+    waits = f": >{started}; exec sleep 1000"
     with subprocess.Popen([*words, "sh", "-c", waits], stdin=subprocess.DEVNULL) as running:
         wait_until(started.exists, running)
         on_both = on_hosts()

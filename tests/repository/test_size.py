@@ -37,7 +37,7 @@ CEILINGS = {
     "ackclock.scenario": 990,
     "ackclock.scorecard": 1785,
     "ackclock.store": 252,
-    "ackclock.studies": 1237,
+    "ackclock.studies": 1236,
     "ackclock.sweeps": 856,
     "host": 6789,
     "javascript": 3370,
