@@ -14,6 +14,7 @@ import pytest
 import ackclock
 from ackclock import Bottleneck, Flow, Local, Scenario, metrics, run
 from ackclock.hosts.work import Work
+from ackclock.store import entries
 from ackclock.store.rows import KeptRows
 from ackclock.sweeps.metrics import FLOW_METRICS, METRICS, Reducers
 from ackclock.sweeps.sweep import Sweep
@@ -221,6 +222,23 @@ def test_rows_of_two_writers(tmp_path):
     other.flush()
     assert KeptRows(tmp_path).read({"a", "b", "c"}) == {"a": {"x": 1}, "b": {"x": None}}
     assert KeptRows(tmp_path).read({"c"}) == {}
+
+
+def test_an_entry_without_a_wanted_row_is_opened_once(tmp_path, monkeypatch):
+    """Whoever reads it first tells its keys in the index."""
+    for key in "abc":
+        rows = KeptRows(tmp_path)
+        rows.add(key, {"x": 1})
+        rows.flush()
+    opened = []
+    find = entries.find
+    monkeypatch.setattr(entries, "find", lambda *given: opened.append(given[0]) or find(*given))
+    assert KeptRows(tmp_path).read({"a"}) == {"a": {"x": 1}}
+    assert len(opened) == 3
+    assert KeptRows(tmp_path).read({"b"}) == {"b": {"x": 1}}
+    assert len(opened) == 4
+    opened[3].joinpath("rows.parquet").write_bytes(b"damaged")
+    assert KeptRows(tmp_path).read({"b", "c"}) == {"c": {"x": 1}}
 
 
 def test_the_python_of_the_page(tmp_path):

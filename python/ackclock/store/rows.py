@@ -7,6 +7,7 @@ a few. Each row has the key of its run.
 import hashlib
 import time
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from ackclock.store import entries
 EVERY_S = 1.0
 #: Column with the key of the run.
 KEY = "key"
+#: A line for each entry: its name and the keys of its rows. An entry without a line is opened.
+INDEX = "index"
 
 Row = dict[str, Any]
 
@@ -36,14 +39,23 @@ class KeptRows:
     def read(self, keys: Collection[str]) -> dict[str, Row]:
         """The rows of these runs that are kept, by their keys."""
         collect(self.directory)
+        index = self.directory / INDEX
+        with suppress(OSError):  # none is there yet
+            for line in index.read_text(errors="replace").splitlines():
+                name, *kept = line.split() or [""]
+                self._keys.setdefault(self.directory / name, frozenset(kept))
         damaged: list[Path] = []
         found: dict[str, Row] = {}
         for path in sorted(self.directory.glob("[0-9a-f]*")):
-            if path in self._keys and not any(key in keys for key in self._keys[path]):
+            known = self._keys.get(path)
+            if known is not None and not any(key in keys for key in known):
                 continue
             rows = entries.find(path, _read, damaged) or {}
             self._keys[path] = frozenset(rows)
             found |= {key: row for key, row in rows.items() if key in keys}
+            if rows and known is None:
+                with suppress(OSError), index.open("a") as lines:  # one write
+                    lines.write(" ".join([path.name, *rows]) + "\n")
         entries.say_damaged(damaged, "rows of runs")
         return found
 
