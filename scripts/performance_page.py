@@ -146,7 +146,7 @@ def page(shares, bench, counts, peers):
         "",
         "The same dumbbells, in turns on one core: CUBIC with SACK and delayed ACKs, drop-tail, a",
         "buffer of 1 BDP. Processor time of the whole process, best of 3 runs; ackclock simulates",
-        "10 times as long, for its runs are short.",
+        "10 times as long, for its runs are short. No registry has htsim.",
         "",
         f"{bench_peers.MARKS[0]}{peers}{bench_peers.MARKS[1]}",
         "",
