@@ -36,7 +36,7 @@ CEILINGS = {
     "ackclock.results": 2246,
     "ackclock.scenario": 990,
     "ackclock.scorecard": 1785,
-    "ackclock.store": 263,
+    "ackclock.store": 264,
     "ackclock.studies": 1236,
     "ackclock.sweeps": 856,
     "host": 6789,

@@ -237,6 +237,9 @@ def test_an_entry_without_a_wanted_row_is_opened_once(tmp_path, monkeypatch):
     assert len(opened) == 3
     assert KeptRows(tmp_path).read({"b"}) == {"b": {"x": 1}}
     assert len(opened) == 4
+    index = tmp_path / "index"
+    index.write_text(index.read_text()[:-3])  # a full disk
+    assert KeptRows(tmp_path).read({"a", "b", "c"}) == {key: {"x": 1} for key in "abc"}
     opened[3].joinpath("rows.parquet").write_bytes(b"damaged")
     assert KeptRows(tmp_path).read({"b", "c"}) == {"c": {"x": 1}}
 

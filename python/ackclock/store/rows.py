@@ -20,7 +20,7 @@ from ackclock.store import entries
 EVERY_S = 1.0
 #: Column with the key of the run.
 KEY = "key"
-#: A line for each entry: its name and the keys of its rows. An entry without a line is opened.
+#: A line for each entry: its name, how many rows it has, and their keys. One without is opened.
 INDEX = "index"
 
 Row = dict[str, Any]
@@ -42,8 +42,9 @@ class KeptRows:
         index = self.directory / INDEX
         with suppress(OSError):  # none is there yet
             for line in index.read_text(errors="replace").splitlines():
-                name, *kept = line.split() or [""]
-                self._keys.setdefault(self.directory / name, frozenset(kept))
+                words = line.split()
+                if words[1:2] == [str(len(words) - 2)]:  # a full disk cuts a line
+                    self._keys.setdefault(self.directory / words[0], frozenset(words[2:]))
         damaged: list[Path] = []
         found: dict[str, Row] = {}
         for path in sorted(self.directory.glob("[0-9a-f]*")):
@@ -55,7 +56,7 @@ class KeptRows:
             found |= {key: row for key, row in rows.items() if key in keys}
             if rows and known is None:
                 with suppress(OSError), index.open("a") as lines:  # one write
-                    lines.write(" ".join([path.name, *rows]) + "\n")
+                    lines.write(" ".join([path.name, str(len(rows)), *rows]) + "\n")
         entries.say_damaged(damaged, "rows of runs")
         return found
 
