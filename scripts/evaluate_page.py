@@ -121,8 +121,8 @@ A receiver that lies (R14) acknowledges what never came, or echoes no mark.
 Wi-Fi (R9b) follows draft-huitema-ccwg-c4-test: ACKs that wait up to 14 ms on 10 Mb/s; every 5 s a
 fade from 20 to 2 Mb/s for 2 s; every 2 s a pause of 0.2 s. The load of R15b is that of the common
 TCP evaluation suite (section 5.3): UDP with 75 of 100 Mb/s comes or goes. The application of R15c
-writes 3 MB every 2 s, which need half a second; that of R15d 10 MB, and from 10 s on without end:
-the second from there is measured.
+writes 3 MB every 2 s, which need half a second. That of R15d writes 10 MB, pauses, and always has
+data from 10 s on; that second is measured.
 
 An algorithm with ECN sends what it asks for (R10, R10b, R10c). Off: no packet is ECT. ECT(0): the
 receiver echoes marks (RFC 3168). Accurate: the receiver counts marks (RFC 9768). Only an algorithm

@@ -179,7 +179,7 @@ CC_ALGORITHM(two, "", .ssthresh = two_ssthresh, .cong_avoid = tcp_reno_cong_avoi
 """
 
 
-@pytest.mark.skipif(not is_built(), reason="the kernel part is not built")
+@pytest.mark.skipif(shutil.which("clang") is None, reason="no clang here")
 def test_no_compiler_writes_elsewhere(tmp_path, monkeypatch):
     """Those of the simulator, of BPF, and the one that says what each of them gets."""
     names = {"CC": "cc", "CLANG": "clang"}
@@ -198,6 +198,6 @@ def test_no_compiler_writes_elsewhere(tmp_path, monkeypatch):
     subprocess.run([wrapper, "--version", path], capture_output=True, check=True)
     assert [each.name for each in tmp_path.glob("written*")] == ["written by --version"]
     found = check(str(path))
-    assert found.hosts["BPF"].startswith("4 programs")
+    assert found.hosts["BPF"].startswith("4 programs" if is_built() else "not asked")
     assert len(found.warnings) == 1
     assert [each.name for each in tmp_path.glob("written*")] == ["written by --version"]

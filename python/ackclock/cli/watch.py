@@ -302,7 +302,7 @@ def shell_command(
         typer.Option(help="There each system call takes so long. [default: 1us]", metavar="TIME"),
     ] = None,
     twice: Annotated[
-        bool, typer.Option("--twice", help="There: once more, and compare packets and outputs.")
+        bool, typer.Option("--twice", help="There: two runs, whose packets must be equal.")
     ] = False,
 ) -> None:
     """Run any program on a scenario's link: in real time (root), or in virtual time.
