@@ -4,7 +4,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["HEADER_BYTES", "Prepared", "Snapshot", "Stepped", "Written", "algorithms", "any_quantity", "capacity_bits", "capacity_bps", "check_on_vlinux", "common_ns", "configure", "confine", "confinement", "connections", "connects_ns", "convergence_s", "delivered_bits", "engine_version", "examples", "frame_delays_s", "fuzz", "goodputs_bps", "headline", "installed_window", "is_equal", "is_unsafe", "jain_index", "keys", "lifetimes_bps", "loss_changes", "mark", "means", "numbers", "quantity_units", "read_quantity", "read_room", "read_toml", "rtts_ns", "run_many", "scenario_schema", "summary", "switches", "table", "tables", "utilisation", "write_quantity"]
+__all__ = ["HEADER_BYTES", "Prepared", "Snapshot", "Stepped", "Written", "algorithms", "any_quantity", "capacity_bits", "capacity_bps", "check_on_vlinux", "common_ns", "configure", "confine", "confinement", "connections", "connects_ns", "convergence_s", "delivered_bits", "engine_version", "examples", "follow", "frame_delays_s", "fuzz", "goodputs_bps", "headline", "installed_window", "is_equal", "is_unsafe", "jain_index", "keys", "lifetimes_bps", "loss_changes", "mark", "means", "numbers", "quantity_units", "read_quantity", "read_room", "read_toml", "rtts_ns", "run_many", "scenario_schema", "summary", "switches", "table", "tables", "utilisation", "write_quantity"]
 
 HEADER_BYTES: Final[int]
 """
@@ -248,6 +248,17 @@ def engine_version() -> str:
 def examples() -> list[tuple[str, str]]:
     """
     The files of examples/: path below it, text.
+    """
+
+def follow(candidates: SupportsGetItem[int, tuple[str, Incomplete]], packets: bytes) -> list[bytes]:
+    """
+    What algorithms would have sent of a record, open loop: for each of them, and each of its packets,
+    segments that it would have sent more from there on until the next packet (below 0: fewer before), its
+    cwnd, and what is in flight, 32 bits each. `packets`: numbers of 64 bits: time, kind (0 new data, 1 sent
+    again, 2 an ACK), segments from and to, time of the echo, three SACK blocks, flags (1 D-SACK, 2 ECE, 4
+    another window).
+
+    Raises AckclockError.
     """
 
 def frame_delays_s(result: Any, flow: SupportsIndex, established_us: SupportsFloat | SupportsIndex | None, start_s: SupportsFloat | SupportsIndex, stop_s: SupportsFloat | SupportsIndex) -> list[float]:

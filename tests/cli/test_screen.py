@@ -123,6 +123,7 @@ COMMANDS = [
     "run examples/web_traffic.toml --set duration=12s",
     "run examples/lost_packets.toml --pcapng out.pcapng",
     "capture explain out.pcapng",
+    "identify out.pcapng",
     "conform cubic examples/conformance/rfc9438/timeout.toml",
     "conform cubic examples/conformance/rfc9438/decrease.toml --stack quinn",
     "run examples/udp.toml",
@@ -227,8 +228,8 @@ NEED_A_MACHINE = {"diverge_command", "bisect_command", "list_command", "shell_co
 #: What cannot run here.
 LEFT_OUT = set[str]()
 if not shutil.which("tshark"):
-    LEFT_OUT.add("capture explain out.pcapng")
-    NEED_A_MACHINE.add("explain_command")
+    LEFT_OUT |= {"capture explain out.pcapng", "identify out.pcapng"}
+    NEED_A_MACHINE |= {"explain_command", "identify_command"}
 
 
 def rendered(table, width, how):

@@ -132,7 +132,16 @@ def test_every_path():
 
 
 PAGES_WITH_COMMANDS = [
-    *("start", "determinism", "interchange", "links", "reproduce", "statistics", "sweep"),
+    *(
+        "start",
+        "captures",
+        "determinism",
+        "interchange",
+        "links",
+        "reproduce",
+        "statistics",
+        "sweep",
+    ),
 ]
 
 

@@ -23,6 +23,7 @@ macro_rules! doors {
 }
 
 mod doors;
+mod follow;
 mod measure;
 mod prepared;
 mod run;
@@ -90,6 +91,7 @@ mod _core {
             read_quantity, read_room, read_toml, rtts_ns, scenario_schema, summary, switches,
             table, tables, utilisation, write_quantity,
         },
+        follow::follow,
         fuzz,
         prepared::{Prepared, Snapshot},
         run::run_many,

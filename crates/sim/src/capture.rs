@@ -78,6 +78,8 @@ struct Ends {
     /// Window field of the receiver, and how far it is shifted.
     window: u16,
     shift: u8,
+    /// Whether ACKs at each interface now show one less, so that a changed field shows.
+    less: [bool; 2],
     ecn: EcnMode,
     /// When the last SYN left, the one that is answered, the answer, and the answer to that.
     last_syn_ns: u64,
@@ -144,6 +146,7 @@ impl<'a> Capture<'a> {
                 stamps: flow.timestamps,
                 window,
                 shift,
+                less: [false; 2],
                 ..Ends::default()
             }
         });
@@ -342,7 +345,7 @@ impl<'a> Capture<'a> {
     }
 
     fn see_ack(&mut self, at_ns: u64, (element, at): (usize, Side), left: &Left) {
-        let (ends, ack) = (&self.ends[element], &left.ack);
+        let (ends, ack) = (&mut self.ends[element], &left.ack);
         let flags = match (ends.ecn, ack.ece()) {
             (EcnMode::Off, _) | (EcnMode::Classic, None) => 0,
             (EcnMode::Classic, Some(_)) => ECE,
@@ -351,7 +354,11 @@ impl<'a> Capture<'a> {
             }
         };
         let told = ack.window_bytes();
-        let window = told.map_or(ends.window, |bytes| (bytes >> ends.shift) as u16);
+        let mut window = told.map_or(ends.window, |bytes| (bytes >> ends.shift) as u16);
+        if told.is_none() {
+            ends.less[at as usize] ^= ack.new_window();
+            window -= u16::from(ends.less[at as usize] && window > 1);
+        }
         let mut frame = self.frame(element, false, ACK | flags, left.field);
         (frame.seq, frame.ack) = (1, self.sequence(element, ack.ack));
         frame.window = window;

@@ -11,6 +11,7 @@ pub mod describe;
 pub mod engine;
 mod error;
 mod flow;
+pub mod follow;
 pub mod guest;
 mod header;
 mod packets;

@@ -23,7 +23,7 @@ MODULES = {
     "evaluate": ("evaluate", "attack"),
     "explore": ("explore", "mcp"),
     "papers": ("reproduce", "claims", "report"),
-    "watch": ("watch", "shell", "capture"),
+    "watch": ("watch", "shell", "capture", "identify"),
     "kernel": ("deploy", "undeploy", "status", "doctor", "linux"),
 }
 

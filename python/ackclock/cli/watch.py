@@ -1,4 +1,4 @@
-"""The commands for real connections: `ackclock watch`, `shell` and `capture explain`."""
+"""The commands for real connections: `ackclock watch`, `shell`, `capture explain`, `identify`."""
 
 import ipaddress
 import json
@@ -419,7 +419,7 @@ def explain_command(
         Path, typer.Argument(help="Capture of packets, pcap or pcapng.", metavar="CAPTURE")
     ],
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON; docs/interchange.md describes the keys.")
+        bool, typer.Option("--json", help="Print JSON; docs/captures.md describes the keys.")
     ] = False,
 ) -> None:
     """Tell of each TCP connection in a capture what its sender was limited by.
@@ -469,3 +469,52 @@ def explain_command(
             out.print("–: captured where the data arrives; what the sender does is not seen there")
         if any(each.is_cut for each in found):
             out.print("some ACKs are cut, with their SACK blocks: capture more, as tcpdump -s 128")
+
+
+@app.command("identify", rich_help_panel=SCENARIOS)
+def identify_command(
+    capture: Annotated[
+        Path, typer.Argument(help="Capture of packets, pcap or pcapng.", metavar="CAPTURE")
+    ],
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--algorithm",
+            help="Candidate, NAME[@PRESET][:PARAM=VALUE,…]. Repeatable. Default: all of ours.",
+            metavar="SPEC",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON; docs/captures.md describes the keys.")
+    ] = False,
+) -> None:
+    """Tell which algorithm each sender of a capture runs, or that it is none of ours.
+
+    Examples:
+        ackclock run examples/one_flow.toml --pcapng out.pcapng && ackclock identify out.pcapng
+        tcpdump -i eth0 -s 128 -w web.pcap tcp port 443; ackclock identify web.pcap
+
+    The capture must be of the sender's host. A sender of ours with each algorithm gets the recorded
+    ACKs, and says what it would have sent (docs/captures.md). Needs tshark, which reads the file.
+    """
+    from ackclock.captures.identify import identify  # noqa: PLC0415 (only this needs it)
+    from ackclock.captures.record import records  # noqa: PLC0415
+
+    with one_line_errors():
+        read = records(capture)
+        found = [identify(each, algorithm) for each in read]
+        if as_json:
+            print_json([each.numbers() for each in found], indent=2)
+            return
+        if not found:
+            out.print(f"{capture}: no TCP connection carried data")
+            return
+        table = new_table("from", "to", "packets", "algorithm")
+        for each in found[:MOST_FLOWS]:
+            of = each.record.of
+            table.add_row(of.sender, of.receiver, str(of.packets), each.verdict)
+        print_table(table, keys=2)
+        for each in found[:MOST_FLOWS]:
+            out.print(f"{each.record.of.sender}: {each.why}")
+        if (more := len(found) - MOST_FLOWS) > 0:
+            out.print(f"… and {more} more; --json has all")

@@ -1,4 +1,4 @@
-"""What a capture of packets says of its TCP connections; `docs/interchange.md`.
+"""What a capture of packets says of its TCP connections; `docs/captures.md`.
 
 tshark dissects the file. From its fields follows, of each direction with data, what RFC 6298 and
 RFC 6675 let a sender know: RTT, bytes in flight, recoveries, timeouts. A capture does not show the
@@ -21,7 +21,8 @@ FIELDS = (
     "ip.dst", "ipv6.dst", "tcp.dstport", "tcp.flags", "tcp.seq", "tcp.ack", "tcp.len",
     "tcp.window_size", "tcp.window_size_scalefactor", "tcp.options.mss_val",
     "tcp.options.timestamp.tsval", "tcp.options.sack_le", "tcp.options.sack_re",
-    "frame.cap_len", "frame.len", "ip.id",
+    "frame.cap_len", "frame.len", "ip.id", "frame.number", "tcp.options.timestamp.tsecr",
+    "tcp.options.sack_perm",
 )  # fmt: skip
 #: Those of each packet whose TCP header is whole.
 NEEDED = ("tcp.stream", "tcp.srcport", "tcp.dstport", "tcp.flags", "tcp.seq", "tcp.len",
@@ -160,12 +161,12 @@ class _Segment:
     is_sacked: bool = False
 
 
-class _Sender:
+class Sender:
     """Follows one direction of a connection."""
 
     def __init__(self, direction: Direction, mss_bytes: int) -> None:
         self.of = direction
-        self._mss = mss_bytes
+        self.mss = mss_bytes
         self._una = self._nxt = 1
         self._window: int | None = None
         #: Data on its way, in order of its bytes, and where each segment starts.
@@ -191,12 +192,14 @@ class _Sender:
         self._freed_s: float | None = None
         self._now_s = 0.0
         self._byte_seconds = 0.0
+        #: Stretches without new data: from, to, and what held it back.
+        self.gaps: list[tuple[float, float, str]] = []
 
     def send(self, now_s: float, start: int, length: int, *, is_pushed: bool) -> None:
         """A packet with data."""
         self._tick(now_s)
         of, end = self.of, start + length
-        count = -(-length // self._mss)
+        count = -(-length // self.mss)
         of.packets += count
         if not of.first_s:
             of.first_s = now_s
@@ -207,7 +210,7 @@ class _Sender:
                 self._armed_s = now_s
             self._append(_Segment(start, end, now_s))
             of.bytes += end - self._nxt
-            self._is_short, self._is_pushed = length % self._mss > 0, is_pushed
+            self._is_short, self._is_pushed = length % self.mss > 0, is_pushed
             self._nxt = end
             self._open_gap(now_s)
         elif end > self._una:
@@ -263,7 +266,7 @@ class _Sender:
         if self._repairs is None:
             self._acked += self._una - before
             if self._gap and not self._freed_s:
-                is_freed = self._acked > DEFERRED * self._gap[1] + 2 * self._mss
+                is_freed = self._acked > DEFERRED * self._gap[1] + 2 * self.mss
                 self._freed_s = now_s if is_freed else None
         elif self._una >= self._repairs and any(
             not each.is_new and not each.is_sacked for each in self._segments
@@ -280,10 +283,10 @@ class _Sender:
         if has_sacks or self._above is None:
             self._above = None
         elif is_dup:
-            most = (self._nxt - self._una) // self._mss - 1  # one is the hole
+            most = (self._nxt - self._una) // self.mss - 1  # one is the hole
             self._above = max(min(self._above + 1, most), 0)
         elif self._above and self._una < ack <= self._nxt:
-            acked = -(-(ack - self._una) // self._mss)
+            acked = -(-(ack - self._una) // self.mss)
             self._above = max(self._above - acked + 1, 0) if ack < self._nxt else 0
 
     def _advance(self, now_s: float, ack: int) -> None:
@@ -333,7 +336,7 @@ class _Sender:
 
     def _flight(self) -> int:
         """Bytes that the sender takes to be on their way, or lost."""
-        return self._nxt - self._una - self._sacked - (self._above or 0) * self._mss
+        return self._nxt - self._una - self._sacked - (self._above or 0) * self.mss
 
     def _tick(self, now_s: float) -> None:
         if self._now_s:
@@ -348,7 +351,7 @@ class _Sender:
         is_full = False
         if self._window is not None:  # room for less than a packet, or half the window (RFC 9293)
             room = self._una + self._window - self._nxt
-            is_full = room < min(self._mss, self._window // 2 + 1)
+            is_full = room < min(self.mss, self._window // 2 + 1)
         self._gap = (
             now_s,
             self._flight(),
@@ -359,7 +362,7 @@ class _Sender:
     def _is_below_initial(self) -> bool:
         """Whether it has lost nothing, and never used the window with which it began."""
         of = self.of
-        is_small = of.most_in_flight_bytes < INITIAL_WINDOW * self._mss
+        is_small = of.most_in_flight_bytes < INITIAL_WINDOW * self.mss
         return is_small and of.knows_window and not of.retransmitted_packets
 
     def _close_gap(self, now_s: float) -> None:
@@ -378,8 +381,9 @@ class _Sender:
                 self.of.limited_s["host"] += now_s - self._freed_s
                 now_s = self._freed_s
             self.of.limited_s[why] += now_s - since_s
+            self.gaps.append((since_s, now_s, why))
             if why == "cwnd":
-                held_s, packets = self.of.held_s, flight // self._mss
+                held_s, packets = self.of.held_s, flight // self.mss
                 held_s[packets] = held_s.get(packets, 0.0) + now_s - since_s
         self._gap = None
 
@@ -389,11 +393,11 @@ class _Sender:
         self.of.mean_in_flight_bytes = self._byte_seconds / seconds if seconds > 0 else 0.0
 
 
-class _Capture:
+class Capture:
     """The connections of a file, packet by packet."""
 
     def __init__(self, path: Path) -> None:
-        self.senders: dict[tuple[str, str, str], _Sender] = {}
+        self.senders: dict[tuple[str, str, str], Sender] = {}
         self._path = path
         #: Of each direction its interface.
         self._interfaces: dict[tuple[str, str], str] = {}
@@ -401,7 +405,7 @@ class _Capture:
         self._recent: dict[tuple[str, ...], float] = {}
         #: Of each connection: when its SYN came, its RTT, and its MSS.
         self._syns: dict[str, float] = {}
-        self._handshakes: dict[str, float] = {}
+        self.handshakes: dict[str, float] = {}
         self._sizes: dict[str, int] = {}
         #: Ends whose window scale is known.
         self._scaled: set[tuple[str, str]] = set()
@@ -428,15 +432,19 @@ class _Capture:
         self._shake_hands(packet, stream, own, now_s, flags)
         if int(packet["tcp.len"]):
             self._send(packet, (stream, own, other), now_s)
-        back = stream, other, own
-        if (sender := self.senders.get(back)) and packet["tcp.ack"] and not flags & RST:
-            near = self._newest[back]
-            sacks = [
-                (_unwrapped(each, near), _unwrapped(end, near)) for each, end in _sacks(packet)
-            ]
-            ack = _unwrapped(int(packet["tcp.ack"]), near)
-            sender.of.is_cut |= _is_cut(packet)
-            sender.take_receiver_packet(now_s, ack, int(packet["tcp.window_size"]), sacks)
+        if packet["tcp.ack"] and not flags & RST and (stream, other, own) in self.senders:
+            self._acknowledge(packet, (stream, other, own), now_s)
+
+    def _acknowledge(
+        self, packet: dict[str, str], key: tuple[str, str, str], now_s: float
+    ) -> tuple[int, list[tuple[int, int]]]:
+        """The receiver of a direction tells it what has arrived. Returns that, without wrap."""
+        sender, near = self.senders[key], self._newest[key]
+        sacks = [(_unwrapped(each, near), _unwrapped(end, near)) for each, end in _sacks(packet)]
+        ack = _unwrapped(int(packet["tcp.ack"]), near)
+        sender.of.is_cut |= _is_cut(packet)
+        sender.take_receiver_packet(now_s, ack, int(packet["tcp.window_size"]), sacks)
+        return ack, sacks
 
     def _is_copy(self, packet: dict[str, str], now_s: float) -> bool:
         """Whether it is there twice, as of a mirror or of all interfaces (`-i any`).
@@ -465,22 +473,24 @@ class _Capture:
             if packet["tcp.options.timestamp.tsval"]:
                 most -= STAMPS_BYTES
             self._sizes[stream] = min(self._sizes.get(stream, most), most)
-        elif stream in self._syns and stream not in self._handshakes:
-            self._handshakes[stream] = now_s - self._syns[stream]
+        elif stream in self._syns and stream not in self.handshakes:
+            self.handshakes[stream] = now_s - self._syns[stream]
 
-    def _send(self, packet: dict[str, str], key: tuple[str, str, str], now_s: float) -> None:
+    def _send(self, packet: dict[str, str], key: tuple[str, str, str], now_s: float) -> int:
+        """Data leaves. Returns its sequence number, without wrap."""
         stream, own, other = key
         sequence = int(packet["tcp.seq"])
         if key not in self.senders:
-            made = Direction(own, other, handshake_rtt_s=self._handshakes.get(stream))
+            made = Direction(own, other, handshake_rtt_s=self.handshakes.get(stream))
             made.knows_window = (stream, other) in self._scaled
             size = self._sizes.get(stream, DEFAULT_MSS - STAMPS_BYTES)
-            self.senders[key] = _Sender(made, size)
+            self.senders[key] = Sender(made, size)
             self._newest[key] = sequence
         sequence = _unwrapped(sequence, self._newest[key])
         self._newest[key] = max(self._newest[key], sequence)
         is_pushed = bool(int(packet["tcp.flags"], 16) & PSH)
         self.senders[key].send(now_s, sequence, int(packet["tcp.len"]), is_pushed=is_pushed)
+        return sequence
 
 
 def explain(path: Path) -> list[Direction]:
@@ -489,8 +499,8 @@ def explain(path: Path) -> list[Direction]:
     The RTT is that from the place of the capture to the receiver and back. Raises `AckclockError`
     if the file is no capture, or tshark is missing.
     """
-    capture = _Capture(path)
-    for packet in _packets(path):
+    capture = Capture(path)
+    for packet in packets(path):
         capture.take(packet)
     for sender in capture.senders.values():
         sender.finish()
@@ -513,7 +523,7 @@ def _sacks(packet: dict[str, str]) -> Iterator[tuple[int, int]]:
         yield from zip(map(int, starts.split(",")), map(int, ends.split(",")), strict=False)
 
 
-def _packets(path: Path) -> Iterator[dict[str, str]]:
+def packets(path: Path) -> Iterator[dict[str, str]]:
     """The TCP packets of a capture, as tshark tells them."""
     if not path.is_file():
         what = "is no file" if path.exists() else "no such file"

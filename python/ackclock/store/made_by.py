@@ -29,6 +29,7 @@ LAYERS = (
     "scorecard",
     "programs",
     "imports",
+    "captures",
     "gym",
     "explore",
     "cli",

@@ -154,7 +154,7 @@ impl Sender {
     }
 
     /// Notes that segments were sent again.
-    fn retransmitted(&mut self, mut burst: Transmit) -> Transmit {
+    pub(super) fn retransmitted(&mut self, mut burst: Transmit) -> Transmit {
         if self.limits.has_loose_fin() {
             self.tcp_retrans_try_collapse(burst);
         }
@@ -441,7 +441,7 @@ impl Sender {
 
     /// Sends new data beside the `in_flight` packets.
     #[inline(always)]
-    fn send<P: Plan>(&mut self, segments: u32, in_flight: u32) -> Transmit {
+    pub(super) fn send<P: Plan>(&mut self, segments: u32, in_flight: u32) -> Transmit {
         let first = !P::PREDICTED && self.is_idle();
         let end = self.board.nxt() + u64::from(segments);
         if P::COMMON.is_none() && end > self.limits.offered() {
@@ -597,7 +597,7 @@ impl Sender {
 
     /// Ends a turn: nothing more can be sent.
     #[inline(never)]
-    fn nothing_to_send(&mut self) {
+    pub(super) fn nothing_to_send(&mut self) {
         if !self.limits.are_none() {
             if self.limits.refills() && self.host.cwnd_is_full() {
                 self.write_all();
@@ -609,7 +609,7 @@ impl Sender {
 
     /// `blocked`: data waits for a larger window.
     #[inline(always)]
-    fn end_of_turn<P: Plan>(&mut self, blocked: bool) {
+    pub(super) fn end_of_turn<P: Plan>(&mut self, blocked: bool) {
         self.host.publish_nxt(self.board.nxt());
         if std::mem::take(&mut self.sets_timer) {
             self.set_xmit_timer(self.validation.has_sent());

@@ -1,14 +1,14 @@
 //! What the sender knows of each segment in its window: when it was last sent, and whether it is
 //! SACKed, lost or retransmitted.
 //!
-//! How to drive it: call [`send`](Scoreboard::send) and [`retransmit`](Scoreboard::retransmit) to
-//! transmit. Call [`sack`](Scoreboard::sack) and [`acknowledge`](Scoreboard::acknowledge) for an
-//! ACK. Call `judge_by_time` or `judge_by_distance` to find losses. The counts are in `TcpSock`,
-//! where algorithms see them; the scoreboard changes them through [`Counts`].
+//! How to drive it: call [`send`](Scoreboard::send) and [`retransmit`](Scoreboard::retransmit) to transmit,
+//! [`sack`](Scoreboard::sack) and [`acknowledge`](Scoreboard::acknowledge) for an ACK. `judge_by_time` or
+//! `judge_by_distance` finds losses. [`Counts`] changes the counts in `TcpSock`, where algorithms see them.
 
 mod by_count;
 mod collapse;
 mod delivery;
+mod recorded;
 #[cfg(test)]
 mod tests;
 
@@ -120,7 +120,7 @@ pub(super) struct Scoreboard {
     nxt: u64,
     /// A ring indexed by segment & (length − 1).
     slots: PooledSlice<Slot>,
-    /// Segments from here on have no flags but PUSHED and ENDS.
+    /// From here on there are no flags but PUSHED and ENDS.
     clean_from: u64,
     sacked: RangeSet,
     /// The SACK blocks of the ACK before (`recv_sack_cache`): the last bits of their segments.
@@ -167,7 +167,7 @@ impl Scoreboard {
         self.sacked.prefetch();
     }
 
-    /// The same, and for the slots of the ends of the window.
+    /// And for its ends.
     #[inline(always)]
     pub(super) fn prefetch_slots(&self) {
         self.prefetch_gap();

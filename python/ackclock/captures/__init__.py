@@ -1,0 +1,1 @@
+"""What a capture says of its path and of its algorithm; `docs/captures.md`."""
