@@ -30,7 +30,6 @@ RUNS = 8
 CHANCE = 0.01
 #: Why a scenario is outside: seed → cause.
 CAUSES = {
-    21: "the host's own queue drops a packet, and Linux sends it at once (`tcp_enter_cwr`)",
     175: "a segment shorter than the MSS ends a receive window",
 }
 

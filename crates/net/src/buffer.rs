@@ -42,12 +42,23 @@ impl Default for Buffer {
 }
 
 impl Buffer {
+    /// Room for all.
+    pub const ENDLESS: Self = Self::Packets(u64::MAX);
+
     /// Whether a packet of `bytes` bytes fits in beside `load`.
     #[inline]
     pub fn fits(self, load: Load, bytes: u32) -> bool {
         match self {
             Self::Packets(limit) => load.packets < limit,
             Self::Bytes(limit) => load.bytes + u64::from(bytes) <= limit,
+        }
+    }
+
+    /// What `load` leaves of it.
+    pub fn beside(self, load: Load) -> Self {
+        match self {
+            Self::Packets(limit) => Self::Packets(limit.saturating_sub(load.packets)),
+            Self::Bytes(limit) => Self::Bytes(limit.saturating_sub(load.bytes)),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! link. Poll before you send at the same time: a packet that leaves makes room for one that
 //! arrives.
 
+use crate::buffer::Buffer;
 use crate::changes::Changes;
 use crate::impair::{DropPattern, Impairments, LossChanges, Losses, Share};
 use crate::line::{Jittered, Line};
@@ -343,6 +344,11 @@ impl<P> Network<P> {
             state.totals.dropped_packets += limit.dropped_packets;
         }
         state
+    }
+
+    /// The room of the first queue on a route, after the events until `now_ns`.
+    pub fn room(&mut self, now_ns: u64, route: usize) -> Buffer {
+        self.hops[self.routes[route][0]].link.room(now_ns)
     }
 
     /// How many links there are.

@@ -24,6 +24,7 @@ use crate::tcp::{Handshake, Receiver, Sender};
 use crate::topology::Path;
 use crate::write_schedule::WriteSchedule;
 use ackclock_host::{Configured, PooledBox};
+use ackclock_net::buffer::Buffer;
 use ackclock_net::line::Line;
 use ackclock_net::queue::Tally;
 use ackclock_net::rng::{Draw, Owner, Stream};
@@ -113,6 +114,8 @@ pub(crate) struct Flow<'a> {
     is_special: bool,
     /// Its packets may arrive several at one instant.
     pub(crate) in_batches: bool,
+    /// So the sender hears of ACKs that follow; or of the room in its host's own interface.
+    pub(crate) tells_sender: bool,
     pub(crate) state: ConnectionState,
 
     /// The session that draws the next connection. A flow has only one connection, and no session.
@@ -192,6 +195,7 @@ impl<'a> Flow<'a> {
             ecn,
             is_special: ecn != EcnMode::Off || flow.gro_ns.is_some(),
             in_batches: scenario.arrives_in_batches(flow),
+            tells_sender: scenario.arrives_in_batches(flow) || scenario.is_at_sender(flow),
             // Hosts without noise tick at whole multiples of their tick.
             tick_phase_ns: match scenario.jitter_ns {
                 0 => 0,
@@ -241,8 +245,13 @@ impl<'a> Flow<'a> {
     }
 
     /// Opens a connection after its handshake.
-    pub(crate) fn open(&mut self, scenario: &Scenario, handshake: Handshake, answered_ns: u64) {
-        let mut sender = self.establish(scenario, handshake);
+    pub(crate) fn open(
+        &mut self,
+        scenario: &Scenario,
+        (handshake, answered_ns): (Handshake, u64),
+        room: Buffer,
+    ) {
+        let mut sender = self.establish(scenario, handshake, room);
         self.begin_to_write(&mut sender, handshake.now_ns);
         let mut receiver = self.accept(scenario, handshake.ecn);
         // While the links have their smallest delays.

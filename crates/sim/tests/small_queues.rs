@@ -75,6 +75,34 @@ fn what_has_not_left_the_host_is_not_sent_again() {
     assert_eq!(result.flows.retransmitted_packets, [0]);
 }
 
+/// Flows that begin one after another fill two or four packets, and what the interface refuses stays with its
+/// sender, whose window is reduced (`tcp_enter_cwr`); where nothing is out, a timer tries one segment
+/// (`tcp_write_wakeup`). Linux delivers as much, and loses nothing.
+#[test]
+fn what_the_interface_refuses_is_not_sent() {
+    let delivered = |rate_bps, packets, algorithms: &[&str]| {
+        let starts = algorithms.iter().zip(0..);
+        let flows = starts.map(|(name, number)| Flow {
+            start_ns: number * 100 * MS,
+            ..flow(name, 20 * MS)
+        });
+        let mut scenario = own(rate_bps, packets, flows.collect());
+        (scenario.duration_ns, scenario.jitter_ns) = (3 * S, 0);
+        let result = simulate(&scenario);
+        assert!(result.flows.dropped_packets.iter().all(|&each| each == 0));
+        assert!(result
+            .flows
+            .retransmitted_packets
+            .iter()
+            .all(|&each| each == 0));
+        result.flows.delivered_bytes
+    };
+    let two = delivered(10_000_000, 2, &["cubic", "reno"]);
+    assert_eq!(two, [263_536, 2_418_160]);
+    let three = delivered(4_000_000, 4, &["reno"; 3]);
+    assert_eq!(three, [1_068_624, 143_352, 214_304]);
+}
+
 #[test]
 fn what_no_interface_does_is_refused() {
     let refused = |change: fn(&mut Scenario), fix: &str| {

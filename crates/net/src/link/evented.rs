@@ -5,7 +5,7 @@
 //! packet that leaves makes room for one that arrives.
 
 use super::{Bottleneck, LinkState, LinkTotals, Place};
-use crate::buffer::Load;
+use crate::buffer::{Buffer, Load};
 use crate::queue::{Cause, Discipline, Ledger, Packet, Queue};
 use crate::rate::{Rate, Ticks};
 use crate::rng::Stream;
@@ -144,6 +144,12 @@ impl<P> Evented<P> {
             sojourn_us: self.sojourn_ns / 1_000,
             totals: self.totals,
         }
+    }
+
+    /// The room of its queue (`Discipline::room`), after the events until now.
+    pub fn room(&mut self, now_ns: u64) -> Buffer {
+        let wire = self.in_service(now_ns);
+        self.queue.room(wire)
     }
 
     /// How many packets [`handle`](Self::handle) has yet to return.

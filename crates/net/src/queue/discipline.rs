@@ -1,7 +1,7 @@
 //! What a discipline does, and what it reports.
 
 use super::Packet;
-use crate::buffer::Load;
+use crate::buffer::{Buffer, Load};
 use crate::schedule::NEVER;
 
 /// Why a packet was dropped or marked.
@@ -79,6 +79,10 @@ pub trait Discipline<P> {
     fn dequeue(&mut self, now_ns: u64, ledger: &mut impl Ledger<P>) -> Option<Packet<P>>;
     /// What is waiting, without the packet on the wire.
     fn load(&self) -> Load;
+    /// The room that is left beside `wire`, if its sender hears that there is none.
+    fn room(&self, _wire: Load) -> Buffer {
+        Buffer::ENDLESS
+    }
     /// When the discipline wants [`update`](Self::update) (PIE's timer, adaptive RED);
     /// [`NEVER`] without a timer.
     fn next_update_ns(&self) -> u64 {

@@ -47,6 +47,10 @@ impl<P> Discipline<P> for DropTail<P> {
     fn load(&self) -> Load {
         self.fifo.load()
     }
+
+    fn room(&self, wire: Load) -> Buffer {
+        self.buffer.beside(self.fifo.load() + wire)
+    }
 }
 
 #[cfg(test)]

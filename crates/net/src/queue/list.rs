@@ -68,6 +68,12 @@ macro_rules! disciplines {
                 }
             }
 
+            fn room(&self, wire: Load) -> Buffer {
+                match self {
+                    $(Self::$queue(queue) => queue.room(wire),)*
+                }
+            }
+
             fn next_update_ns(&self) -> u64 {
                 match self {
                     $(Self::$queue(queue) => queue.next_update_ns(),)*

@@ -10,6 +10,7 @@ use crate::flow::{ConnectionState, Flow};
 use crate::guest::Datagram;
 use crate::header::Header;
 use crate::tcp::{Marks, Transmit};
+use ackclock_net::buffer::Buffer;
 use ackclock_net::impair::Aims;
 use ackclock_net::link::LinkState;
 use ackclock_net::network::{Exit, Network, Transit};
@@ -202,6 +203,11 @@ impl Wire for Network<Segment> {
                 sim.deliver(exit);
             }
         }
+    }
+
+    fn room(sim: &mut Simulation<'_, Self>, element: usize, now_ns: u64) -> Buffer {
+        Wire::handle(sim, now_ns);
+        sim.wire.room(now_ns, sim.flows[element].path.data)
     }
 
     fn watch(&mut self) {

@@ -4,11 +4,12 @@ use super::simulation::Simulation;
 use super::wire::Wire;
 use super::{slow_host, taps};
 use crate::flow::{ConnectionState, Due};
-use crate::header::Header;
+use crate::header::{Header, ACK_BYTES};
 use crate::packets::Payload;
 use crate::record::{EventKind, EventRow, PacketRow};
 use crate::tcp::{Ack, Push, SenderEvent, Transmit};
 use crate::RunError;
+use ackclock_net::buffer::{Buffer, Load};
 use ackclock_net::queue::Ecn;
 use ackclock_net::schedule::NEVER;
 
@@ -71,11 +72,8 @@ impl<W: Wire> Simulation<'_, W> {
     /// Sends the packets that the sender has ready.
     #[inline(never)]
     pub(super) fn transmit(&mut self, element: usize, now_ns: u64) {
-        if self.flows[element].in_batches {
-            if let ConnectionState::Open(connection) = &mut self.flows[element].state {
-                let follow = connection.acks.arrived(now_ns).is_some();
-                connection.sender.acks_follow(follow);
-            }
+        if self.flows[element].tells_sender {
+            self.tell_sender(element, now_ns);
         }
         loop {
             let before = (self.packets.as_ref()).and_then(|_| self.packet_row(element, now_ns));
@@ -89,6 +87,23 @@ impl<W: Wire> Simulation<'_, W> {
                 return;
             };
             self.send_burst(element, now_ns, burst, before);
+        }
+    }
+
+    /// What a sender knows before it sends.
+    #[inline(never)]
+    fn tell_sender(&mut self, element: usize, now_ns: u64) {
+        let ConnectionState::Open(connection) = &mut self.flows[element].state else {
+            return;
+        };
+        let follow = connection.acks.arrived(now_ns).is_some();
+        connection.sender.acks_follow(follow);
+        if connection.sender.has_small_queue() {
+            let room = W::room(self, element, now_ns);
+            let bytes = self.flows[element].packet_bytes;
+            if let ConnectionState::Open(connection) = &mut self.flows[element].state {
+                connection.sender.tell_room(room, bytes);
+            }
         }
     }
 
@@ -235,6 +250,7 @@ impl<W: Wire> Simulation<'_, W> {
     /// Sends a burst of what the application writes.
     #[cold]
     fn push_one(&mut self, element: usize, now_ns: u64) {
+        self.tell_sender(element, now_ns);
         let before = (self.packets.as_ref()).and_then(|_| self.packet_row(element, now_ns));
         let ConnectionState::Open(connection) = &mut self.flows[element].state else {
             return;
@@ -286,7 +302,17 @@ impl<W: Wire> Simulation<'_, W> {
                 W::send(self, element, now_ns, route, Header::SynAck);
             }
             Due::Open(handshake, answered_ns) => {
-                flow.open(self.scenario, handshake, answered_ns);
+                // Its last packet leaves first.
+                let last = Load {
+                    packets: 1,
+                    bytes: ACK_BYTES.into(),
+                };
+                let room = match self.scenario.is_at_sender(flow.scenario) {
+                    true => W::room(self, element, now_ns).beside(last),
+                    false => Buffer::ENDLESS,
+                };
+                let flow = &mut self.flows[element];
+                flow.open(self.scenario, (handshake, answered_ns), room);
                 if let Some(capture) = taps::at(&mut self.capture, now_ns) {
                     capture.syn_ack_arrives(now_ns, element, field);
                     capture.established_leaves(now_ns, element, flow.control_field());

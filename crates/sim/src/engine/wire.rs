@@ -6,6 +6,7 @@ use crate::header::Header;
 use crate::record::{EventRow, SampleRow};
 use crate::tcp::Transmit;
 use crate::RunError;
+use ackclock_net::buffer::Buffer;
 use ackclock_net::link::LinkState;
 use ackclock_net::schedule::NEVER;
 
@@ -31,6 +32,11 @@ pub(super) trait Wire: Sized {
     /// When the next packet leaves a queue, if that is an event.
     fn next_event_ns(&self) -> u64 {
         NEVER
+    }
+
+    /// The room that the interface of a flow's sender has, if its queue is there.
+    fn room(_sim: &mut Simulation<'_, Self>, _element: usize, _now_ns: u64) -> Buffer {
+        Buffer::ENDLESS
     }
 
     /// Handles its events that are due.

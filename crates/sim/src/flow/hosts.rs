@@ -5,7 +5,7 @@ use crate::scenario::{self, EcnMode, Hides, Scenario};
 use crate::tcp::profile::{Reads, Switches};
 use crate::tcp::{FlowLimits, Handshake, Receiver, Sender};
 use ackclock_host::{Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
-use ackclock_net::link::Place;
+use ackclock_net::buffer::Buffer;
 use ackclock_net::queue::Ecn;
 use ackclock_net::schedule::NEVER;
 
@@ -39,7 +39,7 @@ fn switches(scenario: &Scenario, of: &Flow<'_>) -> Switches {
         },
         long_way,
         another_algorithm: of.session.is_none() && scenario.changes_algorithm(of.number),
-        small_queue: scenario.first_link(flow).at == Place::Sender,
+        small_queue: scenario.is_at_sender(flow).then_some(Buffer::ENDLESS),
     }
 }
 
@@ -168,8 +168,14 @@ impl<'a> Flow<'a> {
         }
     }
 
-    pub(super) fn establish(&mut self, scenario: &Scenario, handshake: Handshake) -> Sender {
+    pub(super) fn establish(
+        &mut self,
+        scenario: &Scenario,
+        handshake: Handshake,
+        room: Buffer,
+    ) -> Sender {
         let cc = self.congestion_control(scenario);
+        let switches = switches(scenario, self);
         let mss = u64::from(scenario.mss_of(self.scenario));
         let in_segments = |bytes: Option<u64>| bytes.map_or(u64::MAX, |bytes| bytes / mss);
         let limits = FlowLimits {
@@ -180,7 +186,10 @@ impl<'a> Flow<'a> {
         Sender::new(
             cc,
             self.kernel,
-            &switches(scenario, self),
+            &Switches {
+                small_queue: switches.small_queue.map(|_| room),
+                ..switches
+            },
             limits,
             handshake,
             self.tick_phase_ns.into(),

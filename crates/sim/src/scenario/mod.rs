@@ -32,7 +32,7 @@ pub use program::{Program, Side};
 pub use session::{Session, Sizes};
 
 use ackclock_host::{Configured, Snapshot};
-use ackclock_net::link::Bottleneck;
+use ackclock_net::link::{Bottleneck, Place};
 use ackclock_net::rng::{Draw, Owner, Stream};
 use limits::{MAX_DURATION_NS, NS_PER_S};
 use schemars::JsonSchema;
@@ -214,6 +214,11 @@ impl Scenario {
         (flow.route.first())
             .and_then(|&number| self.link(number))
             .unwrap_or(&self.bottleneck)
+    }
+
+    /// Whether that link is the interface of the flow's host.
+    pub(crate) fn is_at_sender(&self, flow: &Flow) -> bool {
+        self.first_link(flow).at == Place::Sender
     }
 
     /// Whether packets of a flow may arrive at one instant: a link on their way, or on that of its ACKs, lets

@@ -103,6 +103,7 @@ mod input;
 mod limits;
 mod loss;
 mod output;
+mod own_interface;
 mod pacing;
 mod plan;
 pub mod profile;

@@ -9,6 +9,8 @@ use super::limits::Limits;
 use super::pacing::SK_PACING_NONE;
 use super::plan::{Any, Linux2_6, Linux6, Plan, LIMITED, SLOW};
 use super::sender::{Rexmit, Sender};
+use super::small_queue::RESOURCE_PROBE_US;
+use super::timers::Timer;
 use super::transmit::Transmit;
 use super::write_queue::PACKET_OVERHEAD_BYTES;
 use ackclock_host::{CaEvent, Era};
@@ -82,6 +84,18 @@ impl Sender {
                     self.rexmit = Rexmit::Reordering;
                 }
                 burst
+            }
+            Rexmit::Wakeup => {
+                self.rexmit = Rexmit::Probed;
+                if !self.is_throttled(1, 0) {
+                    let segment = self.send::<Any>(1, 0);
+                    self.validation.forget_turn();
+                    self.nothing_to_send();
+                    return Some(segment);
+                }
+                let wait = self.host.jiffies_of_us(RESOURCE_PROBE_US);
+                self.timers.arm_for(Timer::WindowProbe, &self.host, wait);
+                None
             }
             Rexmit::Probe => {
                 let probe = self.send_probe();
@@ -623,76 +637,5 @@ impl Sender {
         }
         self.validation
             .end_of_turn(&mut self.host, &self.board, blocked);
-    }
-
-    /// Whether a packet waits because enough of the connection is in the interface's queue.
-    #[cold]
-    pub(super) fn is_throttled(&mut self, segments: u32, factor: u32) -> bool {
-        let una = self.board.una();
-        (self.small_queue.as_mut())
-            .is_some_and(|queue| queue.holds(&self.host, una, segments, factor))
-    }
-
-    /// Whether a segment has not left the host yet: it is not sent again.
-    #[cold]
-    fn is_in_host_queue(&mut self, segment: u64) -> bool {
-        (self.small_queue.as_mut()).is_some_and(|queue| queue.has(segment))
-    }
-
-    /// Whether a packet waits, until after the ACKs, as this softirq has let enough of its flow go.
-    #[inline(always)]
-    fn waits_for_softirq<P: Plan>(&mut self, segments: u32, factor: u32) -> bool {
-        let has_sent = self.tp().tcp_wstamp_ns == self.host.now_ns();
-        self.softirq_may_hold::<P>() && has_sent && self.is_held_by_softirq(segments, factor)
-    }
-
-    /// Else what waits leaves in the same order.
-    #[inline(always)]
-    fn softirq_may_hold<P: Plan>(&self) -> bool {
-        let lost = !P::PREDICTED && self.tp().lost_out > self.tp().retrans_out;
-        self.in_softirq.acks_follow || lost
-    }
-
-    #[cold]
-    fn is_held_by_softirq(&mut self, segments: u32, factor: u32) -> bool {
-        let waits = self.era == Era::Linux6
-            && self.small_queue.is_none()
-            && self.in_softirq.holds(&self.host, segments, factor);
-        if waits {
-            self.pacer.wake_for_queue(self.host.now_ns());
-        }
-        waits
-    }
-
-    /// Whether more ACKs of this instant follow.
-    #[inline(always)]
-    pub(crate) fn acks_follow(&mut self, follow: bool) {
-        self.in_softirq.acks_follow = follow;
-    }
-
-    /// A burst leaves for the host's interface. Returns whether that has a queue.
-    #[inline]
-    pub(crate) fn queued(&mut self, burst: Transmit) -> bool {
-        if let Some(queue) = &mut self.small_queue {
-            queue.queued(burst, burst.range().end == self.board.nxt());
-        }
-        self.small_queue.is_some()
-    }
-
-    /// A burst was dropped in that queue.
-    #[cold]
-    pub(crate) fn dropped(&mut self, segments: u32) {
-        if let Some(queue) = &mut self.small_queue {
-            queue.dropped(segments);
-        }
-    }
-
-    /// A segment has left the interface (`tcp_wfree`): more may leave, after an ACK of this instant
-    /// (`tcp_tsq_write`).
-    #[cold]
-    pub(crate) fn left(&mut self, now_ns: u64) {
-        if self.small_queue.as_mut().is_some_and(|queue| queue.left()) {
-            self.pacer.wake_for_queue(now_ns);
-        }
     }
 }

@@ -14,7 +14,7 @@ const PACING_CA_PERCENT: u64 = 120;
 /// `sk_pacing_status` of a connection without pacing.
 pub(super) const SK_PACING_NONE: u32 = 0;
 /// The first packet of a connection after which the next one waits: 9 are free.
-const FIRST_PACED_PACKET: u64 = 10;
+const FIRST_PACED_PACKET: u8 = 10;
 
 /// Holds packets back until `tcp_wstamp_ns`.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,7 @@ pub(super) struct Pacer {
     wake_at_ns: u64,
     /// A small queue holds them back.
     for_queue: bool,
+    first_paced_packet: u8,
 }
 
 impl Pacer {
@@ -33,6 +34,7 @@ impl Pacer {
             keeps_rate,
             wake_at_ns: NEVER,
             for_queue: false,
+            first_paced_packet: FIRST_PACED_PACKET,
         }
     }
 
@@ -67,7 +69,7 @@ impl Pacer {
             host.set_next_send_ns(next_ns);
             return false;
         }
-        if rate != 0 && sent_packets >= FIRST_PACED_PACKET {
+        if rate != 0 && sent_packets >= self.first_paced_packet.into() {
             let bytes = u64::from(segments) * u64::from(tp.mss_cache);
             let lasts_ns = bytes * 1_000_000_000 / rate;
             let late_ns = now_ns.saturating_sub(until_ns);
@@ -75,6 +77,12 @@ impl Pacer {
         }
         host.set_next_send_ns(next_ns);
         true
+    }
+
+    /// What the interface has refused counts as sent (`data_segs_out`), each time that the application writes:
+    /// no packet is free from now on.
+    pub(super) fn pace_all(&mut self) {
+        self.first_paced_packet = 0;
     }
 
     /// Whether it is too early to send.

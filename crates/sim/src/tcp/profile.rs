@@ -14,6 +14,7 @@ use super::recovery::{Prr, RateHalving, Reduction};
 use super::validate::Validates;
 use crate::scenario::Profile;
 use ackclock_host::Era;
+use ackclock_net::buffer::Buffer;
 
 /// Behaviour of a kernel.
 #[derive(Clone, Copy, Debug)]
@@ -93,8 +94,8 @@ pub struct Switches {
     pub long_way: bool,
     /// Whether the flow changes to an algorithm that may want more of each packet.
     pub another_algorithm: bool,
-    /// Whether the scenario has the queue of the sender's own interface.
-    pub small_queue: bool,
+    /// The scenario has the queue of the sender's own interface, with this room.
+    pub small_queue: Option<Buffer>,
 }
 
 /// When the application of a receiver reads.
@@ -237,7 +238,7 @@ impl Switches {
             reads: Reads::AtOnce,
             another_algorithm: false,
             long_way: false,
-            small_queue: false,
+            small_queue: None,
         }
     }
 }

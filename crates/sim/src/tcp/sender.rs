@@ -89,6 +89,8 @@ pub(super) enum Rexmit {
     Probed,
     /// A probe of the closed window, which has no data.
     WindowProbe,
+    /// A segment of new data: the window is open, but the host's interface has refused it.
+    Wakeup,
 }
 
 /// An event of a sender that gets a row in the events table.
@@ -206,7 +208,7 @@ impl Sender {
             receive_window: tuned.unwrap_or(limits.receive_window),
             ..limits
         };
-        let small_queue = (switches.small_queue).then(|| Box::new(SmallQueue::new(mss)));
+        let small_queue = (switches.small_queue).map(|room| Box::new(SmallQueue::new(mss, room)));
         // Of the next burst the turn does not come, but the application has cut it off.
         let first = (small_queue.as_ref()).map_or(u32::MAX, |queue| {
             burst.saturating_mul(queue.first_bursts(&host, burst) + 1)

@@ -12,10 +12,13 @@ use super::host::Host;
 use super::pacing::SK_PACING_NONE;
 use super::transmit::Transmit;
 use super::write_queue::PACKET_OVERHEAD_BYTES;
+use ackclock_net::buffer::{Buffer, Load};
 use std::collections::VecDeque;
 
 /// `sk_pacing_shift`: 2⁻¹⁰ s of the pacing rate may wait.
 const PACING_SHIFT: u32 = 10;
+/// `TCP_RESOURCE_PROBE_INTERVAL`: when a packet that the interface has refused is tried again, if no ACK comes.
+pub(super) const RESOURCE_PROBE_US: u64 = 500_000;
 /// `tcp_limit_output_bytes`, for flows that are not paced.
 const LIMIT_OUTPUT_BYTES: u64 = 1 << 20;
 
@@ -108,16 +111,23 @@ pub(super) struct SmallQueue {
     throttled: bool,
     /// First segment of the last packet of new data.
     last_first: u64,
+    /// What the interface had room for before this turn, and what has entered it since.
+    room: Buffer,
+    entered: Load,
+    packet_bytes: u32,
 }
 
 impl SmallQueue {
-    pub(super) fn new(mss_bytes: u32) -> Self {
+    pub(super) fn new(mss_bytes: u32, room: Buffer) -> Self {
         Self {
             wmem_bytes: 1,
             mss_bytes: mss_bytes.into(),
             packets: VecDeque::new(),
             throttled: false,
             last_first: 0,
+            room,
+            entered: Load::default(),
+            packet_bytes: mss_bytes,
         }
     }
 
@@ -129,7 +139,12 @@ impl SmallQueue {
     pub(super) fn first_bursts(&self, host: &Host, segments: u32) -> u32 {
         let most = limit_bytes(host, segments, 0) - 1;
         // The queue of retransmissions is empty, or has one packet.
-        (most / self.truesize(segments) + 1).max(2) as u32
+        let wanted = (most / self.truesize(segments) + 1).max(2);
+        let room = match self.room {
+            Buffer::Packets(packets) => packets,
+            Buffer::Bytes(bytes) => bytes / (u64::from(segments) * u64::from(self.packet_bytes)),
+        };
+        wanted.min(room) as u32
     }
 
     /// Whether a packet of so many segments waits.
@@ -140,7 +155,27 @@ impl SmallQueue {
         waits
     }
 
+    pub(super) fn tell_room(&mut self, room: Buffer, packet_bytes: u32) {
+        (self.room, self.packet_bytes) = (room, packet_bytes);
+        self.entered = Load::default();
+    }
+
+    /// Segments that have entered it in this turn.
+    pub(super) fn entered_segments(&self) -> u32 {
+        (self.entered.bytes / u64::from(self.packet_bytes)) as u32
+    }
+
+    /// Whether the interface has no room for a packet of so many segments.
+    pub(super) fn refuses(&mut self, segments: u32) -> bool {
+        let refuses = !self.room.fits(self.entered, segments * self.packet_bytes);
+        // Its memory is free (`tcp_wfree`), and the sender tries again at once, in vain.
+        self.throttled &= !refuses;
+        refuses
+    }
+
     pub(super) fn queued(&mut self, burst: Transmit, is_new: bool) {
+        self.entered.packets += 1;
+        self.entered.bytes += u64::from(burst.segments) * u64::from(self.packet_bytes);
         self.wmem_bytes += self.truesize(burst.segments);
         self.packets
             .push_back((burst.segments, burst.segments, burst.first));

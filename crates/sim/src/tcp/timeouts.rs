@@ -153,6 +153,10 @@ impl Sender {
         let opens = self.limits.room(&self.board) > 0;
         if self.tp().packets_out > 0 || opens || self.limits.unsent(&self.board) == 0 {
             self.timers.window_opens();
+            if self.tp().packets_out == 0 && opens && self.small_queue.is_some() {
+                // `tcp_write_wakeup`
+                self.rexmit = Rexmit::Wakeup;
+            }
             return;
         }
         self.rexmit = Rexmit::WindowProbe;

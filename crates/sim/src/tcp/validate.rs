@@ -70,6 +70,11 @@ impl Validation {
         self.sent_in_this_turn > 1
     }
 
+    /// What was sent in this turn judges no window (`tcp_write_wakeup`).
+    pub(super) fn forget_turn(&mut self) {
+        self.sent_in_this_turn = 0;
+    }
+
     /// Judges the window after everything that could be sent has been sent. `blocked`: cwnd held
     /// data back.
     #[inline]

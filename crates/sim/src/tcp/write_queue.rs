@@ -241,6 +241,11 @@ impl WriteQueue {
         }
     }
 
+    /// The first write ends: no more of it leaves than what is before `next`.
+    pub(super) fn end_first_write_at(&mut self, next: u64) {
+        self.first_window = self.first_window.min(next as u32);
+    }
+
     #[inline(never)]
     pub(super) fn next_packet(&mut self) {
         if let Some(rest) = self.rest.take() {
