@@ -62,6 +62,7 @@ static const u8 cc_may_write[sizeof(struct tcp_sock)] = {
 	OF_SOCK(sk_host.random), OF_SOCK(sk_host.is_reno),
 	OF_SOCK(sk_host.acks), OF_SOCK(sk_host.ack_ecn_flags), OF_SOCK(sk_host.ack_rcv_nxt),
 	OF_SOCK(sk_host.enters_cwr), OF_SOCK(sk_pacing_rate), OF_SOCK(sk_pacing_status),
+	OF_SOCK(sk_prot),
 	OF_CSK(icsk_ack.pending), OF_CSK(icsk_ca_priv), OF_TP(snd_cwnd), OF_TP(snd_cwnd_cnt),
 	OF_TP(snd_cwnd_stamp), OF_TP(snd_ssthresh), OF_TP(snd_cwnd_clamp), OF_TP(app_limited),
 	OF_TP(ecn_flags), OF_TP(fast_ack_mode),
@@ -76,14 +77,15 @@ static const struct {
 	u16 from, size;
 	const char *name;
 } cc_read_only[] = {
-	N_SOCK(sk_gso_max_size), N_SOCK(sk_max_pacing_rate), N_SOCK(sk_pacing_shift),
+	N_SOCK(sk_gso_max_size), N_SOCK(sk_max_pacing_rate), N_SOCK(sk_pacing_shift), N_SOCK(sk_family),
 	N_CSK(icsk_rto), N_CSK(icsk_ca_state), N_TP(tcp_mstamp), N_TP(delivered_mstamp),
 	N_TP(tcp_clock_cache), N_TP(tcp_wstamp_ns), N_TP(bytes_acked), N_TP(snd_una), N_TP(snd_nxt),
 	N_TP(snd_cwnd_used), N_TP(prior_cwnd), N_TP(prior_ssthresh), N_TP(packets_out),
 	N_TP(retrans_out), N_TP(sacked_out), N_TP(lost_out), N_TP(max_packets_out),
 	N_TP(delivered), N_TP(lost), N_TP(total_retrans), N_TP(srtt_us), N_TP(mdev_us),
 	N_TP(rtt_min), N_TP(lsndtime), N_TP(mss_cache), N_TP(delivered_ce), N_TP(rcv_nxt),
-	N_TP(is_cwnd_limited), N_TP(rx_opt), N_TP(tlp_orig_data_app_limited),
+	N_TP(is_cwnd_limited), N_TP(rx_opt), N_TP(bytes_sent),
+	N_TP(data_segs_out), N_TP(write_seq), N_TP(snd_wnd), N_TP(tlp_orig_data_app_limited),
 };
 
 static __attribute__((always_inline)) inline bool inside(u64 at, u64 size, u64 start, u64 length)

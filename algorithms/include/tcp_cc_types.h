@@ -143,6 +143,8 @@ struct sock {
 	const u8 sk_pacing_shift;	/* a burst has the data of 1/2^this s */
 #ifndef __bpf__
 	const u8 sk_state;		/* TCP_ESTABLISHED */
+	const u16 sk_family;		/* AF_INET */
+	const struct proto *sk_prot;	/* of files in the kernel's form: options of sockets */
 #endif
 };
 
@@ -223,6 +225,10 @@ struct tcp_sock {
 	const u8 is_cwnd_limited;	/* was the last flight limited by cwnd? */
 #endif
 	struct tcp_options_received rx_opt;
+	const u64 bytes_sent;		/* all payload sent so far, again or not */
+	const u32 data_segs_out;	/* the same in packets */
+	const u32 write_seq;		/* where the application's data end, or 1000 packets of them */
+	const u32 snd_wnd;		/* bytes from snd_una that the receiver takes */
 #ifndef __bpf__
 	/* Of Google's BBRv3, whose kernel has them. */
 	const u8 tlp_orig_data_app_limited;	/* was the data limited that a probe repeats? */

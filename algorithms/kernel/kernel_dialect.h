@@ -19,7 +19,13 @@
 /* tcp_cc_types.h has these in another form. */
 #define tcp_congestion_ops cc_kernel_ops
 #undef inet_csk_ca
-#define inet_csk_ca(sk) ((void *)inet_csk(sk)->icsk_ca_priv)
+#undef ICSK_CA_PRIV_SIZE
+/* CC_CA_PRIV: bytes of it, which a user may raise. A larger one is in memory of its own. */
+#define ICSK_CA_PRIV_SIZE ((size_t)CC_CA_PRIV)
+#define CC_HAS_LARGE_PRIV (CC_CA_PRIV > 8 * ICSK_CA_PRIV_WORDS)
+#define inet_csk_ca(sk)                                                 \
+	(CC_HAS_LARGE_PRIV ? *(void **)inet_csk(sk)->icsk_ca_priv       \
+			   : (void *)inet_csk(sk)->icsk_ca_priv)
 
 #define GFP_KERNEL 0u
 #define GFP_ATOMIC 0u
@@ -37,6 +43,9 @@
 #define kfree(block) cc_kernel_free(block)
 #define kvfree kfree
 #define kfree_sensitive kfree
+#define vmalloc(size) cc_kernel_alloc(size)
+#define vzalloc vmalloc
+#define vfree kfree
 #define ZERO_OR_NULL_PTR(block) (!(block))
 
 #ifdef __bpf__
@@ -103,6 +112,7 @@ static inline unsigned long cc_kernel_ticks(u64 n, u64 per_second)
 #define prandom_bytes get_random_bytes
 
 #include "kernel_tcp.h"
+#include "kernel_others.h"
 #include "kernel_module.h"
 
 #endif

@@ -48,8 +48,11 @@ struct tcp_congestion_ops {
 	void (*in_ack_event)(struct sock *sk, u32 flags);
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	u32 (*min_tso_segs)(struct sock *sk);
+	u32 (*tso_segs)(struct sock *sk, u32 mss_now);	/* of Google's BBRv3, in its place */
+	u32 (*tso_segs_goal)(struct sock *sk);	/* of Linux before 4.18, the same */
 	cc_kernel_cong_control *cong_control;
 	u32 (*undo_cwnd)(struct sock *sk);
+	u32 (*min_cwnd)(const struct sock *sk);	/* Linux 2.6 calls it, and no later one */
 	u32 (*sndbuf_expand)(struct sock *sk);
 	size_t (*get_info)(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info);
 	void (*init)(struct sock *sk);

@@ -18,7 +18,7 @@ extern CC_HIDDEN __attribute__((weak)) const struct cc_kernel_param
 long cc_kernel_slot CC_OURS = 1;
 
 /* The socket of module_init, which has none. */
-static struct tcp_sock cc_no_connection;
+static struct tcp_sock cc_no_connection = { .inet_conn.icsk_inet.sk.sk_family = AF_INET };
 #define nobody cc_no_connection.inet_conn.icsk_inet.sk
 
 /* A file that is not trusted asks by a call (checked.c); a trusted one has it in line. */
@@ -62,6 +62,27 @@ __thread struct sock *cc_kernel_current;
 	CC_LEAVE();         \
 	return answer;
 
+/*
+ * An option of sockets that the file has itself (sk_prot), as an application sets it after init. It is
+ * tried once, with module_init, so that an error is told; its setter is then known.
+ */
+#ifdef CC_SETSOCKOPT
+static u32 sockopt, sockopt_value[4];
+CC_KERNEL_PARAM(1000000, .name = "sockopt", .kind = "uint", .value = &sockopt, .size = 4);
+CC_KERNEL_PARAM(1000001, .name = "sockopt", .doc = "TCP's option that is set at each socket; 0: none");
+CC_KERNEL_PARAM(1000002, .name = "sockopt_value", .kind = "uint", .value = sockopt_value, .size = 4, .len = 4);
+CC_KERNEL_PARAM(1000003, .name = "sockopt_value", .doc = "its value, as words of 4 bytes, the low one first");
+static int (*cc_setter)(struct sock *, int, int, sockptr_t, unsigned int) CC_OURS = NULL;
+#define SETS_OPTION (sockopt != 0)
+#define OPTION_SETTER cc_setter
+#define SET_OPTION(sk) \
+	cc_setter(sk, IPPROTO_TCP, sockopt, (sockptr_t){ sockopt_value }, sizeof(sockopt_value))
+#else
+#define SETS_OPTION 0
+#define OPTION_SETTER NULL
+#define SET_OPTION(sk) 0
+#endif
+
 /* Each hook goes through icsk_ca_ops, which a file may change in init to other ops that it has. */
 #ifdef CC_CHECKED
 extern CC_HIDDEN const char __ehdr_start[], _end[];
@@ -89,17 +110,31 @@ HOOK(void, cong_avoid, (struct sock *sk, u32 ack, u32 acked), sk, ack, acked)
 HOOK(void, set_state, (struct sock *sk, u8 new_state), sk, new_state)
 HOOK(void, cwnd_event, (struct sock *sk, enum tcp_ca_event ev), sk, ev)
 HOOK(void, in_ack_event, (struct sock *sk, u32 flags), sk, flags)
-HOOK(u32, min_tso_segs, (struct sock *sk), sk)
 HOOK(u32, undo_cwnd, (struct sock *sk), sk)
 HOOK(u32, sndbuf_expand, (struct sock *sk), sk)
+
+static u32 hook_min_tso_segs(struct sock *sk)
+{
+	const struct cc_kernel_ops *ops = OPS(sk);
+
+	ENTER(sk, NO_SAMPLE);
+	AND_LEAVE_u32(ops->min_tso_segs ? ops->min_tso_segs(sk)
+		      : ops->tso_segs ? ops->tso_segs(sk, tcp_sk(sk)->mss_cache)
+				      : ops->tso_segs_goal(sk) ?: 2)
+}
 
 static void hook_init(struct sock *sk)
 {
 	ENTER(sk, NO_SAMPLE);
+	if (CC_HAS_LARGE_PRIV)
+		*(void **)inet_csk(sk)->icsk_ca_priv = cc_kernel_alloc(CC_CA_PRIV);
 #ifdef CC_CHECKED
 	CC_CALL(cc_kernel_slot)->may_switch = true;
 #endif
-	OPS(sk)->init(sk);
+	if (OPS(sk)->init)
+		OPS(sk)->init(sk);
+	if (SETS_OPTION)
+		SET_OPTION(sk);
 	CC_LEAVE();
 	(void)OPS(sk);
 }
@@ -192,6 +227,27 @@ void cc_kernel_free(const void *memory)
 	__builtin_trap();
 }
 
+/* Of bpf_sk_storage_get: a block that begins with the address of its map. */
+void *cc_kernel_storage(const void *map, size_t size, u64 flags)
+{
+	struct block *block = cc_kernel_socket()->sk_host.blocks;
+	const void **made;
+
+	for (; block; block = block->next)
+		if (*(const void **)block->data == map)
+			return block->data + 1;
+	made = flags ? cc_kernel_alloc(sizeof(*made) + size) : NULL;
+	if (!made)
+		return NULL;
+	*made = map;
+	return made + 1;
+}
+
+/* What a BPF file asks by name. */
+#undef CONFIG_HZ
+CC_HIDDEN extern const u64 CONFIG_HZ, LINUX_KERNEL_VERSION;
+const u64 CONFIG_HZ = CC_HZ, LINUX_KERNEL_VERSION = LINUX_VERSION_CODE;
+
 /* What a file leaves at the end is freed for it. */
 static void release(struct sock *sk)
 {
@@ -203,7 +259,8 @@ static void release(struct sock *sk)
 		cc_kernel_free(((struct block *)sk->sk_host.blocks)->data);
 }
 
-/* Not zero: in a section of its own. */
+/* Not zero: in a section of its own. Copies, for a file may write its variables (crash.rs). */
+static struct tcp_congestion_ops cc_copies[MOST_REGISTERED] CC_OURS = { { .flags = 0 } };
 static struct tcp_congestion_ops *cc_registered[MOST_REGISTERED + 1] CC_OURS = { NULL };
 static u32 cc_registered_len CC_OURS = 0;
 
@@ -216,7 +273,9 @@ int tcp_register_congestion_control(struct tcp_congestion_ops *ops)
 			return -EEXIST;
 	if (cc_registered_len == MOST_REGISTERED)
 		return -ENOBUFS;
-	cc_registered[cc_registered_len++] = ops;
+	cc_copies[cc_registered_len] = *ops;
+	cc_registered[cc_registered_len] = &cc_copies[cc_registered_len];
+	cc_registered_len++;
 	return 0;
 }
 
@@ -228,12 +287,13 @@ void tcp_unregister_congestion_control(struct tcp_congestion_ops *ops)
 /* The hooks that the host calls for these ops; `own`: the file's, for the host to look at. */
 #undef tcp_congestion_ops
 static void hooks(const struct cc_kernel_ops *ops, struct tcp_congestion_ops *into,
-		  const void *own[13])
+		  const void *own[16])
 {
-	const void *all[13] = {
+	const void *all[16] = {
 		ops->ssthresh, ops->cong_avoid, ops->set_state, ops->cwnd_event,
 		ops->in_ack_event, ops->pkts_acked, ops->min_tso_segs, ops->cong_control,
 		ops->undo_cwnd, ops->sndbuf_expand, ops->get_info, ops->init, ops->release,
+		ops->tso_segs, ops->tso_segs_goal, OPTION_SETTER,
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(all); i++)
@@ -245,11 +305,12 @@ static void hooks(const struct cc_kernel_ops *ops, struct tcp_congestion_ops *in
 	TAKE(cwnd_event);
 	TAKE(in_ack_event);
 	TAKE(pkts_acked);
-	TAKE(min_tso_segs);
+	into->min_tso_segs = ops->min_tso_segs || ops->tso_segs || ops->tso_segs_goal
+				     ? hook_min_tso_segs : NULL;
 	TAKE(cong_control);
 	TAKE(undo_cwnd);
 	TAKE(sndbuf_expand);
-	TAKE(init);
+	into->init = ops->init || CC_HAS_LARGE_PRIV || SETS_OPTION ? hook_init : NULL;
 	into->release = release;
 	into->min_cwnd = NULL;
 	into->flags = ops->flags;
@@ -361,12 +422,26 @@ static void prepare(long slot)
 	nobody.sk_host.random = 1;
 }
 
+static int try_option(void)
+{
+#ifdef CC_SETSOCKOPT
+	if (cc_registered[0]->init)
+		cc_registered[0]->init(&nobody);
+	if (!nobody.sk_prot || !nobody.sk_prot->setsockopt)
+		return -ENOPROTOOPT;
+	cc_setter = nobody.sk_prot->setsockopt;
+#endif
+	return SET_OPTION(&nobody);
+}
+
 /* Returns what module_init returns. */
 static int start(void)
 {
 	int answer;
 	ENTER_NOBODY();
 	answer = cc_kernel_init ? cc_kernel_init() : 0;
+	if (!answer && SETS_OPTION && cc_registered_len)
+		answer = try_option();
 	CC_LEAVE();
 	return answer;
 }
@@ -380,7 +455,7 @@ __attribute__((visibility("default"))) const struct cc_kernel {
 	int (*set)(const struct cc_kernel_param *param, u32 index, s64 value, const char *text);
 	int (*start)(void);
 	void (*hooks)(const struct cc_kernel_ops *ops, struct tcp_congestion_ops *into,
-		      const void *own[13]);
+		      const void *own[16]);
 } cc_kernel = {
 	__start_cc_kernel_params, __stop_cc_kernel_params, cc_registered,
 	summary, prepare, get, set, start, hooks,

@@ -30,7 +30,8 @@ pub struct Source {
 pub(crate) struct Reads {
     /// `in_flight` of an `ack_sample`.
     pub(crate) in_flight: bool,
-    /// The counts that a `rate_sample` has of the time when a packet was sent.
+    /// The counts that a `rate_sample` has of the time when a packet was sent, and what was sent and
+    /// written.
     pub(crate) counts_when_sent: bool,
     /// `rx_opt`.
     pub(crate) timestamps: bool,
@@ -44,6 +45,10 @@ impl Reads {
             "prior_lost",
             "tx_in_flight",
             "lost",
+            "data_segs_out",
+            "bytes_sent",
+            "write_seq",
+            "snd_wnd",
         ];
         Self {
             in_flight: has_word("in_flight"),

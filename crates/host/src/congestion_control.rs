@@ -65,6 +65,7 @@ pub struct CongestionControl {
 
 /// Linux's number of the state of an open connection.
 const TCP_ESTABLISHED: u8 = 1;
+const AF_INET: u16 = 2;
 
 // SAFETY: the fields that are not Send are `block` and its copy in `tp`, which point
 // to what `_params` or `algorithm` keep, and the blocks of kzalloc, which the socket alone
@@ -97,7 +98,7 @@ impl CongestionControl {
         sk.sk_max_pacing_rate = u64::MAX;
         sk.sk_pacing_shift = 10;
         sk.sk_gso_max_size = 65536;
-        sk.sk_state = TCP_ESTABLISHED;
+        (sk.sk_state, sk.sk_family) = (TCP_ESTABLISHED, AF_INET);
         sk.sk_host.random = splitmix64(host.random_seed);
         sk.sk_host.hz = host.hz;
         sk.sk_host.era = host.era as u8;

@@ -56,12 +56,12 @@ macro_rules! structure {
 fn rust_places() -> Vec<Place> {
     [
         structure!(CcHost, "cc_host": params, random, jiffies, hz, era, is_reno, acks, ack_ecn_flags, ack_rcv_nxt, blocks, enters_cwr),
-        structure!(Sock, "sock": sk_host, sk_pacing_rate, sk_pacing_status, sk_gso_max_size, sk_max_pacing_rate, sk_pacing_shift, sk_state),
+        structure!(Sock, "sock": sk_host, sk_pacing_rate, sk_pacing_status, sk_gso_max_size, sk_max_pacing_rate, sk_pacing_shift, sk_state, sk_family, sk_prot),
         structure!(InetConnectionSock, "inet_connection_sock": sk, icsk_rto, icsk_ca_state, icsk_ack, icsk_ca_priv, icsk_guard),
         structure!(TcpOptionsReceived, "tcp_options_received": rcv_tsval, rcv_tsecr),
         structure!(MinmaxSample, "minmax_sample": v),
         structure!(Minmax, "minmax": s),
-        structure!(TcpSock, "tcp_sock": inet_conn, tcp_mstamp, delivered_mstamp, tcp_clock_cache, tcp_wstamp_ns, bytes_acked, snd_una, snd_nxt, snd_cwnd, snd_cwnd_cnt, snd_cwnd_stamp, snd_ssthresh, snd_cwnd_clamp, snd_cwnd_used, prior_cwnd, prior_ssthresh, packets_out, retrans_out, sacked_out, lost_out, max_packets_out, delivered, lost, total_retrans, srtt_us, mdev_us, rtt_min, lsndtime, mss_cache, delivered_ce, rcv_nxt, app_limited, ecn_flags, is_cwnd_limited, rx_opt, tlp_orig_data_app_limited, fast_ack_mode),
+        structure!(TcpSock, "tcp_sock": inet_conn, tcp_mstamp, delivered_mstamp, tcp_clock_cache, tcp_wstamp_ns, bytes_acked, snd_una, snd_nxt, snd_cwnd, snd_cwnd_cnt, snd_cwnd_stamp, snd_ssthresh, snd_cwnd_clamp, snd_cwnd_used, prior_cwnd, prior_ssthresh, packets_out, retrans_out, sacked_out, lost_out, max_packets_out, delivered, lost, total_retrans, srtt_us, mdev_us, rtt_min, lsndtime, mss_cache, delivered_ce, rcv_nxt, app_limited, ecn_flags, is_cwnd_limited, rx_opt, bytes_sent, data_segs_out, write_seq, snd_wnd, tlp_orig_data_app_limited, fast_ack_mode),
         structure!(AckSample, "ack_sample": pkts_acked, rtt_us, in_flight),
         structure!(RateSample, "rate_sample": prior_mstamp, prior_delivered, prior_delivered_ce, delivered, delivered_ce, interval_us, snd_interval_us, rcv_interval_us, rtt_us, losses, acked_sacked, prior_in_flight, last_end_seq, is_app_limited, is_retrans, is_ack_delayed, is_ece, is_acking_tlp_retrans_seq, prior_lost, tx_in_flight, lost),
         structure!(TcpCongestionOps, "tcp_congestion_ops": ssthresh, cong_avoid, set_state, cwnd_event, in_ack_event, pkts_acked, min_tso_segs, cong_control, undo_cwnd, min_cwnd, sndbuf_expand, init, release, flags, name),

@@ -59,7 +59,7 @@ pub(crate) use plain::{checked, compile, crash, kernel_module, library, memory, 
 #[cfg(feature = "native")]
 pub(crate) use native::{
     call, checked, compile, compiler, crash, kernel_form, kernel_module, library, lines, memory,
-    scratch, source, thread_clock, translated, trust,
+    scratch, source, struct_ops, thread_clock, translated, trust,
 };
 
 pub use algorithm::{Algorithm, Source, CHECKED_SUPPORT, KERNEL_SUPPORT, SUPPORT};

@@ -146,6 +146,19 @@ pub fn unended(text: &str) -> Option<(usize, &'static str)> {
     })
 }
 
+/// The names in a compiler's errors that a file defines, and a header did before.
+pub(crate) fn defined_again(written: &str) -> Vec<String> {
+    let lines = written.lines().filter_map(Line::parse);
+    let errors = lines.filter(|line| line.is_error);
+    let words = ["redefinition of", "conflicting types", "static declaration"];
+    let names = errors.filter_map(|line| {
+        let said = words.iter().any(|words| line.text.contains(words));
+        let name = line.text.split('\'').nth(1).filter(|_| said)?;
+        Some(name.split(' ').next_back()?.to_string())
+    });
+    names.collect()
+}
+
 /// The types in a compiler's errors that nothing declares: `sockptr_t`, `struct proto`.
 pub fn unknown_types(written: &str) -> Vec<String> {
     let lines = written.lines().filter_map(Line::parse);

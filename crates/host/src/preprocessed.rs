@@ -70,14 +70,33 @@ impl<'a> Preprocessed<'a> {
         parts
     }
 
-    /// What is compiled.
-    pub(crate) fn text(&self) -> &str {
-        self.text
-    }
-
     /// What is compiled, without the names of the files that it comes from.
     pub fn contents(&self) -> String {
         self.parts().iter().map(|part| part.text).collect()
+    }
+
+    /// Is that header of ours a part?
+    pub(crate) fn has_part(&self, header: &str) -> bool {
+        let header = self.ours.join(header);
+        self.parts().iter().any(|part| part.file == header)
+    }
+
+    /// What is compiled if these names of the user's own text are others than ours.
+    pub(crate) fn with_own(&self, names: &[String]) -> String {
+        let mut is_users = true;
+        let mut text = String::with_capacity(self.text.len());
+        for line in self.text.split_inclusive('\n') {
+            match marker(line) {
+                Some((_, file)) => is_users = !self.is_ours(&file),
+                None if is_users && names.iter().any(|name| has_word(line, name)) => {
+                    text += &with_words(line, names);
+                    continue;
+                }
+                None => (),
+            }
+            text += line;
+        }
+        text
     }
 
     /// The files that were included and are not ours, each once.
@@ -95,9 +114,7 @@ impl<'a> Preprocessed<'a> {
 
     /// Does it include the kernel's headers, and register nothing as tcp_cc.h has it?
     pub(crate) fn is_kernels(&self) -> bool {
-        let dialect = self.ours.join("kernel/kernel_dialect.h");
-        let includes = self.parts().iter().any(|part| part.file == dialect);
-        includes && self.word(MODULE).is_none()
+        self.has_part("kernel/kernel_dialect.h") && self.word(MODULE).is_none()
     }
 
     /// Where the text has inline assembly, also by a macro in a header of ours: file and line.
@@ -265,6 +282,24 @@ pub(crate) fn shown(path: &Path) -> String {
         return name.escape_debug().to_string();
     }
     name.into_owned()
+}
+
+/// The line with `own_` before each of these words.
+fn with_words(line: &str, names: &[String]) -> String {
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let mut done = String::new();
+    let mut rest = line;
+    while let Some(start) = rest.find(is_letter) {
+        let end = rest[start..].find(|letter| !is_letter(letter));
+        let end = end.map_or(rest.len(), |end| start + end);
+        done += &rest[..start];
+        if names.iter().any(|name| *name == rest[start..end]) {
+            done += "own_";
+        }
+        done += &rest[start..end];
+        rest = &rest[end..];
+    }
+    done + rest
 }
 
 /// Is there this word outside strings?

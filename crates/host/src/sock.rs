@@ -86,6 +86,8 @@ pub struct Sock {
     pub sk_max_pacing_rate: u64,
     pub sk_pacing_shift: u8,
     pub sk_state: u8,
+    pub sk_family: u16,
+    pub sk_prot: *const u8,
 }
 
 #[repr(C)]
@@ -162,6 +164,10 @@ pub struct TcpSock {
     pub ecn_flags: u8,
     pub is_cwnd_limited: u8,
     pub rx_opt: TcpOptionsReceived,
+    pub bytes_sent: u64,
+    pub data_segs_out: u32,
+    pub write_seq: u32,
+    pub snd_wnd: u32,
     pub tlp_orig_data_app_limited: u8,
     pub fast_ack_mode: u8,
 }
@@ -202,6 +208,8 @@ pub struct RateSample {
 
 /// The hooks of [`TcpCongestionOps`].
 pub(crate) const HOOKS: usize = 13;
+/// Those of a file in the kernel's form, and a setter of options (`hooks` of module.c).
+pub(crate) const KERNEL_HOOKS: usize = 16;
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]

@@ -16,6 +16,7 @@ mod high_speed;
 mod kernel_form;
 mod laws;
 mod modules;
+mod published;
 mod results_version;
 mod returns;
 mod snapshot;

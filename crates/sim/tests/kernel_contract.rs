@@ -117,6 +117,27 @@ fn a_probe_is_told_from_an_original() {
     assert!(now.probes_app_limited, "the application wrote 4 segments");
 }
 
+/// 14 segments are written, the first 10 leave, the receiver takes 20. Segment 2 is sent again.
+#[test]
+fn a_file_sees_what_was_sent_and_what_waits() {
+    let limits = FlowLimits {
+        segments: 14,
+        receive_window: 20,
+        ..UNLIMITED
+    };
+    let queue = Algorithm::configure(&format!("{FILE}@queue")).unwrap();
+    let mut script = Script::with(Profile::Linux6, &queue, limits);
+    let mut ack = |ack, sack: &[(u64, u64)]| {
+        script.ack(100, ack, sack);
+        let words = script.sender.tp().inet_conn.icsk_ca_priv;
+        [words[0] / 1448, words[1], words[2] / 1448, words[3] / 1448]
+    };
+    assert_eq!(ack(2, &[]), [10, 10, 4, 20]);
+    assert_eq!(ack(2, &[(3, 10)]), [12, 12, 2, 20]);
+    let [bytes, packets, waiting, _] = ack(14, &[]);
+    assert_eq!((bytes, packets, waiting), (15, 15, 0));
+}
+
 /// `tcp_enter_cwr` in `cong_avoid` (`tcp_cdg_backoff`) begins a reduction, also on an ACK with a SACK; PRR
 /// takes the window down.
 #[test]

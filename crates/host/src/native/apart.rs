@@ -5,6 +5,7 @@ use std::io;
 use std::io::{BufReader, Read as _, Seek as _};
 use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::{Mutex, PoisonError};
 
 use super::confine;
 
@@ -74,6 +75,11 @@ impl Apart {
             .and_then(|()| BufReader::new(&self.words).read_to_end(&mut words));
         let words = String::from_utf8_lossy(if read.is_ok() { &words } else { b"" });
         let last = words.trim().lines().last().unwrap_or_default();
+        let last = if last.starts_with("warning: ") {
+            ""
+        } else {
+            last
+        };
         last.strip_prefix("error: ").unwrap_or(last).to_string()
     }
 
@@ -89,6 +95,25 @@ impl Apart {
             {}
         }
         self.process = 0;
+        self.warn();
+    }
+
+    /// Its warnings are this process's, each once.
+    fn warn(&mut self) {
+        static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+        let mut words = Vec::new();
+        if self.words.rewind().is_err() || self.words.read_to_end(&mut words).is_err() {
+            return;
+        }
+        let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+        for line in String::from_utf8_lossy(&words).lines() {
+            // Without the flow and the time.
+            let (what, _) = line.rsplit_once(" (flow").unwrap_or((line, ""));
+            if what.starts_with("warning: ") && !said.iter().any(|each| each == what) {
+                eprintln!("{what}");
+                said.push(what.into());
+            }
+        }
     }
 }
 

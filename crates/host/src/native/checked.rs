@@ -31,7 +31,7 @@ pub(crate) fn hooks(
         checked.prepare(params);
         hooks = checked.hooks(ops);
     }
-    library.freeze();
+    library.freeze(false);
     Some(hooks)
 }
 

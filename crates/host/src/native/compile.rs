@@ -520,9 +520,11 @@ pub(crate) type Name = (String, String);
 
 /// Where headers are: ours, and in quotation marks those beside the file.
 pub(crate) fn including(cc: &mut Command, ours: &Path, directory: &Path) {
-    for place in ["include", "kernel", "missing"] {
+    // Headers of BPF are ours, whatever lies beside the file.
+    for place in ["kernel/first", "include", "kernel", "missing"] {
         cc.arg("-I").arg(ours.join(place));
     }
+    cc.arg("-iquote").arg(ours.join("kernel/first"));
     // Its name is another one each time: no __FILE__ may have it.
     let mut hidden = OsString::from("-fmacro-prefix-map=");
     hidden.push(ours);

@@ -9,7 +9,7 @@ use std::ffi::{c_int, c_void, CString};
 use std::io::{self, Write as _};
 use std::mem::{self, MaybeUninit};
 use std::ptr::{self, null_mut};
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 use std::sync::Once;
 
 use object::elf::PT_GNU_RELRO;
@@ -44,6 +44,8 @@ struct Region {
     lines: Lines,
     is_loaded: AtomicBool,
     is_frozen: AtomicBool,
+    /// A write ends nothing: [`WARNS`], and after the first [`WARNED`].
+    thaws: AtomicU8,
     next: Option<&'static Region>,
 }
 
@@ -118,6 +120,7 @@ impl Entry {
             lines: Lines::from_image(&image, base).unwrap_or_default(),
             is_loaded: AtomicBool::new(true),
             is_frozen: AtomicBool::new(false),
+            thaws: AtomicU8::new(ENDS),
             next: None,
         }));
         let mut newest = REGIONS.load(Ordering::Acquire);
@@ -204,19 +207,58 @@ impl Entry {
         Ok(())
     }
 
-    /// From now on a write to a variable of the file is a crash.
-    pub(crate) fn freeze(&self) {
+    /// From now on a write to a variable of the file is a crash, or the first is a warning.
+    pub(crate) fn freeze(&self, thaws: bool) {
+        self.0
+            .thaws
+            .store(if thaws { WARNS } else { ENDS }, Ordering::Release);
         self.0.is_frozen.store(true, Ordering::Release);
         self.0.protect(libc::PROT_READ);
+    }
+}
+
+/// What a write to a frozen variable does.
+const ENDS: u8 = 0;
+const WARNS: u8 = 1;
+const WARNED: u8 = 2;
+
+impl Entry {
+    /// The host trusts more than the registered ops, which it has copied: no variable is written from
+    /// now on. False: some was.
+    pub(crate) fn stays_frozen(&self) -> bool {
+        let thaws = &self.0.thaws;
+        let _ = thaws.compare_exchange(WARNS, ENDS, Ordering::AcqRel, Ordering::Acquire);
+        thaws.load(Ordering::Acquire) == ENDS
     }
 }
 
 impl Region {
     /// Sets what may be done with the file's variables.
     fn protect(&self, allowed: c_int) {
-        let (start, end) = self.writable;
+        self.protect_from(self.writable.0, allowed);
+    }
+
+    /// The same from there on.
+    fn protect_from(&self, start: usize, allowed: c_int) {
+        let bytes = self.writable.1.saturating_sub(start);
         // SAFETY: the pages are the library's own, which is loaded.
-        unsafe { libc::mprotect(start as *mut c_void, end - start, allowed) };
+        unsafe { libc::mprotect(start as *mut c_void, bytes, allowed) };
+    }
+
+    /// Lets the file write its variables, if a write is to be a warning. True: it is the first.
+    fn thaw(&self) -> bool {
+        let (before, after) = (Ordering::AcqRel, Ordering::Acquire);
+        let is_first = self
+            .thaws
+            .compare_exchange(WARNS, WARNED, before, after)
+            .is_ok();
+        if is_first {
+            // Not what says where code is.
+            let start = self.writable.0.max(self.constant);
+            self.protect_from(start, libc::PROT_READ | libc::PROT_WRITE);
+            self.is_frozen.store(false, Ordering::Release);
+        }
+        is_first
     }
 
     /// The variable there, if it must not be written.
@@ -252,7 +294,8 @@ impl Drop for Entry {
     fn drop(&mut self) {
         self.0.is_loaded.store(false, Ordering::Release);
         // The loader writes there when it unloads.
-        if self.0.is_frozen.load(Ordering::Acquire) {
+        let was_frozen = self.0.is_frozen.load(Ordering::Acquire);
+        if was_frozen || self.0.thaws.load(Ordering::Acquire) == WARNED {
             self.0.protect(libc::PROT_READ | libc::PROT_WRITE);
         }
     }
@@ -306,6 +349,12 @@ extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
                 let called = place - usize::from(!is_own);
                 let function = find(&region.functions, called).unwrap_or_default();
                 let frozen = region.frozen(address).unwrap_or_default();
+                let thaws = breach.is_none() && !frozen.is_empty();
+                let warns = thaws && region.thaw();
+                // Another thread was first.
+                if thaws && !warns && region.thaws.load(Ordering::Acquire) == WARNED {
+                    return;
+                }
                 let (of, says_it) = match breach {
                     Some((_, of, what)) => (of, what),
                     None => (frozen, &b""[..]),
@@ -319,6 +368,8 @@ extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
                         is_own && address.abs_diff(sp) < 1 << 16,
                         pc,
                     )
+                } else if warns {
+                    ", which all flows and runs share: no harm if nothing but messages reads it"
                 } else {
                     ", which all flows would share, after module_init: keep it in the socket's \
                      private state (inet_csk_ca)"
@@ -334,7 +385,7 @@ extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
                 let mut digits = [0; 11];
                 let mut text = [0; MOMENT_BYTES];
                 say(&[
-                    b"error: ",
+                    if warns { b"warning: " } else { b"error: " },
                     file,
                     shown_line(line, &mut digits),
                     comma,
@@ -347,6 +398,9 @@ extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
                     call::socket().map_or(&[], |tp| moment(tp, &mut text)),
                     b"\n",
                 ]);
+                if warns {
+                    return;
+                }
                 libc::_exit(1);
             }
         }

@@ -7,12 +7,13 @@ use std::process::Command;
 use crate::algorithm::{fingerprint, Origin, Reads, CHECKED_TEXT, KERNEL_SUPPORT};
 use crate::compile::{Job, Name};
 use crate::compiler::Compiler;
-use crate::kernel_form::{KernelFile, FIRST_HZ};
+use crate::kernel_form::{KernelFile, Target, MOST_CA_PRIV};
 use crate::messages;
 use crate::preprocessed::{Preprocessed, FILE_LABEL, LABEL_LINE};
 use crate::scratch::Scratch;
 use crate::source;
-use crate::{Algorithm, AlgorithmError, Source};
+use crate::struct_ops;
+use crate::{algorithm, Algorithm, AlgorithmError, Source};
 
 /// What is compiled: the preprocessed file, and those whose functions it calls.
 pub(crate) struct Texts {
@@ -21,10 +22,14 @@ pub(crate) struct Texts {
     of_each_hz: Option<Source>,
     /// Has its cong_control the two arguments that Linux 6.9 had?
     has_two_arguments: bool,
+    /// Has it options of sockets of its own?
+    has_options: bool,
+    /// What it defines, and our headers do, too.
+    own_names: Vec<String>,
 }
 
 /// What module.c and kernel_module.h give besides what any file may call.
-const GIVEN: [&str; 11] = [
+const GIVEN: [&str; 14] = [
     "tcp_register_congestion_control",
     "tcp_unregister_congestion_control",
     "cc_kernel_slot",
@@ -36,6 +41,9 @@ const GIVEN: [&str; 11] = [
     "param_set_int",
     "param_set_uint_minmax",
     "param_get_int",
+    "cc_kernel_storage",
+    "CONFIG_HZ",
+    "LINUX_KERNEL_VERSION",
 ];
 
 /// Directories of Linux's headers.
@@ -49,6 +57,12 @@ const LINUX: [&str; 8] = [
     "trace/",
     "vdso/",
 ];
+
+/// A kernel with room for what any file keeps of a socket.
+const ROOMY: Target = Target {
+    ca_priv: MOST_CA_PRIV,
+    ..Target::FIRST
+};
 
 /// Names in one sentence: more than any congestion control of Linux uses.
 const MOST_NAMES: usize = 40;
@@ -72,14 +86,15 @@ const IN_LINE: &str =
 static inline struct sock *cc_kernel_socket(void) { return cc_kernel_current; }";
 
 /// What stands before a file's text: what is known only now.
-fn prelude(hz: u32, has_two_arguments: bool, is_checked: bool) -> String {
+fn prelude(target: Target, has_two_arguments: bool, is_checked: bool) -> String {
+    let Target { hz, ca_priv } = target;
     let arguments = if has_two_arguments {
         "struct sock *, const struct rate_sample *"
     } else {
         "struct sock *, unsigned int, int, const struct rate_sample *"
     };
     format!(
-        "enum {{ CC_HZ = {hz} }};\nstruct sock;\nstruct rate_sample;\n\
+        "enum {{ CC_HZ = {hz}, CC_CA_PRIV = {ca_priv} }};\nstruct sock;\nstruct rate_sample;\n\
          typedef void cc_kernel_cong_control({arguments});\n{}\n",
         if is_checked { ASKED } else { IN_LINE }
     )
@@ -105,7 +120,7 @@ impl Job<'_> {
                 None => format!("typedef struct {{ int cc_invented; }} {name};\n"),
             });
             let whole = types.collect::<String>() + &text;
-            let Err(output) = self.object(compiler, scratch, &whole, FIRST_HZ, false)? else {
+            let Err(output) = self.object(compiler, scratch, &whole, ROOMY, false)? else {
                 break;
             };
             let written = String::from_utf8_lossy(&output.stderr);
@@ -193,10 +208,10 @@ impl Job<'_> {
         compiler: &Compiler,
         scratch: &Scratch,
         text: &str,
-        hz: u32,
+        target: Target,
         has_two_arguments: bool,
     ) -> Result<Result<Vec<u8>, std::process::Output>, AlgorithmError> {
-        let whole = prelude(hz, has_two_arguments, false) + text;
+        let whole = prelude(target, has_two_arguments, false) + text;
         let file = scratch.write("kernel.i", whole.as_bytes());
         let file = file.map_err(|error| self.cannot(&error))?;
         let object = scratch.path().join("kernel.o");
@@ -222,20 +237,50 @@ impl Job<'_> {
         reads: Reads,
     ) -> Result<(Algorithm, bool), AlgorithmError> {
         let ours = scratch.path();
-        let mut has_two_arguments = false;
-        let mut object = self.object(compiler, scratch, snapshot.text(), FIRST_HZ, false)?;
-        if let Err(first) = object {
-            object = self.object(compiler, scratch, snapshot.text(), FIRST_HZ, true)?;
-            has_two_arguments = object.is_ok();
-            if object.is_err() {
-                return Err(self.refused(&first, ours));
+        let tries = [
+            (Target::FIRST, false),
+            (Target::FIRST, true),
+            (ROOMY, false),
+            (ROOMY, true),
+        ];
+        let mut own_names: Vec<String> = Vec::new();
+        let (text, object, target, has_two_arguments) = loop {
+            let text = struct_ops::module(snapshot, &own_names);
+            let mut refused = None;
+            let mut taken = None;
+            for (target, two) in tries {
+                match self.object(compiler, scratch, &text, target, two)? {
+                    Ok(object) => {
+                        taken = Some((object, target, two));
+                        break;
+                    }
+                    Err(output) => drop(refused.get_or_insert(output)),
+                }
             }
-        }
-        let object = object.expect("an error has returned");
+            let twice = match (&taken, &refused) {
+                (Some((object, ..)), _) => source::defined(object),
+                (None, Some(output)) => {
+                    messages::defined_again(&String::from_utf8_lossy(&output.stderr))
+                }
+                (None, None) => Vec::new(),
+            };
+            let is_new = |name: &String| {
+                let is_ours = taken.is_none() || algorithm::GIVEN.contains(&name.as_str());
+                is_ours && !own_names.contains(name) && snapshot.word(name).is_some()
+            };
+            let new: Vec<_> = twice.into_iter().filter(is_new).collect();
+            match taken {
+                Some((object, target, two)) if new.is_empty() => break (text, object, target, two),
+                None if new.is_empty() => {
+                    return Err(self.refused(&refused.expect("it was refused"), ours))
+                }
+                _ => own_names.extend(new),
+            }
+        };
 
         let mut unknown = self.unknown(&object)?;
         let mut sources = vec![source];
-        let mut texts = vec![snapshot.text().to_string()];
+        let mut texts = vec![text];
         let mut contents = snapshot.contents();
         let mut included = snapshot.included();
         // Yeah calls functions of Vegas, whose header it includes: they lie beside it.
@@ -247,7 +292,7 @@ impl Job<'_> {
             }
             let other = source::read(&beside).map_err(|error| self.unreadable(&error))?;
             let text = self.beside(compiler, scratch, &other)?;
-            let object = self.object(compiler, scratch, &text, FIRST_HZ, has_two_arguments)?;
+            let object = self.object(compiler, scratch, &text, target, has_two_arguments)?;
             let object = object.map_err(|output| self.refused(&output, ours))?;
             let defined = source::defined(&object);
             unknown.retain(|name| !defined.contains(name));
@@ -283,19 +328,23 @@ impl Job<'_> {
             texts,
             of_each_hz: source::asks_hz(&sources[0].text).then(|| sources[0].clone()),
             has_two_arguments,
+            has_options: snapshot.word("tcp_prot").is_some(),
+            own_names,
         };
         let path = self.path().to_owned();
         let has_two_arguments = texts.has_two_arguments;
         let to_fuzz = self.to_fuzz;
-        let compile =
-            move |hz, is_whole| Job::for_file(&path, to_fuzz).kernel_library(&texts, hz, is_whole);
+        let compile = move |kernel, whole| {
+            Job::for_file(&path, to_fuzz).kernel_library(&texts, kernel, whole)
+        };
         let origin = Origin {
             path: self.name(),
             sources,
             fingerprint,
             reads,
         };
-        let file = KernelFile::new(origin, Box::new(compile), has_two_arguments);
+        let needs_more = target == ROOMY;
+        let file = KernelFile::new(origin, Box::new(compile), has_two_arguments, needs_more);
         // The headers were read after the preprocessor did: with some, the next look compiles anew.
         Ok((file.algorithm()?, included.is_empty()))
     }
@@ -344,12 +393,12 @@ impl Job<'_> {
         Ok(unknown)
     }
 
-    /// The library for an HZ. `is_whole`: each variable is as it was written, whatever a compiler
+    /// The library for a kernel. `is_whole`: each variable is as it was written, whatever a compiler
     /// could make of it.
     pub(crate) fn kernel_library(
         &self,
         texts: &Texts,
-        hz: u32,
+        target: Target,
         is_whole: bool,
     ) -> Result<Vec<u8>, AlgorithmError> {
         // Without optimisation a plain `inline` function is called: the second makes it one.
@@ -366,10 +415,13 @@ impl Job<'_> {
             written.map_err(|error| self.cannot(&error))
         };
         let checker = compiler.checker();
-        let prelude = prelude(hz, texts.has_two_arguments, checker.is_some());
+        let prelude = prelude(target, texts.has_two_arguments, checker.is_some());
         let mut objects = Vec::new();
         let own = match &texts.of_each_hz {
-            Some(source) => self.preprocessed_for(&compiler, &scratch, source, hz)?,
+            Some(source) => {
+                let text = self.preprocessed_for(&compiler, &scratch, source, target.hz)?;
+                struct_ops::module(&Preprocessed::new(&text, ours), &texts.own_names)
+            }
             None => texts.texts[0].clone(),
         };
         let beside = texts.texts[1..].iter();
@@ -398,6 +450,7 @@ impl Job<'_> {
             if texts.has_two_arguments {
                 cc.arg("-DCC_KERNEL_TWO_ARGUMENTS");
             }
+            cc.args(texts.has_options.then_some("-DCC_SETSOCKOPT"));
             if checker.is_some() {
                 cc.args(["-DCC_CHECKED", "-fomit-frame-pointer"]); // CC_LEAVE
             } else {

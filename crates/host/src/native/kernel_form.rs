@@ -20,7 +20,7 @@ use crate::library::Loaded;
 use crate::module::{text, Declared};
 use crate::param::{Param, Preset};
 use crate::scratch::Scratch;
-use crate::sock::{TcpCongestionOps, HOOKS};
+use crate::sock::{TcpCongestionOps, ICSK_CA_PRIV_WORDS, KERNEL_HOOKS};
 use crate::thread_clock::ThreadClock;
 use crate::{call, crash, Algorithm, AlgorithmError, KernelProgram, KERNEL_SUPPORT, SUPPORT};
 
@@ -61,19 +61,43 @@ struct Table {
     get: unsafe extern "C" fn(*const ParamDesc, u32) -> i64,
     set: unsafe extern "C" fn(*const ParamDesc, u32, i64, *const c_char) -> c_int,
     start: unsafe extern "C" fn() -> c_int,
-    hooks: unsafe extern "C" fn(*const u8, *mut TcpCongestionOps, *mut [usize; HOOKS]),
+    hooks: unsafe extern "C" fn(*const u8, *mut TcpCongestionOps, *mut [usize; KERNEL_HOOKS]),
 }
 
-/// Makes the library for an HZ; true: with each variable as it was written.
-pub(crate) type Compile = Box<dyn Fn(u32, bool) -> Result<Vec<u8>, AlgorithmError> + Send + Sync>;
+/// The kernel that a file is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Target {
+    pub(crate) hz: u32,
+    /// Bytes of `icsk_ca_priv`.
+    pub(crate) ca_priv: u32,
+}
+
+impl Target {
+    /// That of the copy that says what a file registers.
+    pub(crate) const FIRST: Self = Self {
+        hz: FIRST_HZ,
+        ca_priv: LINUX_CA_PRIV,
+    };
+}
+
+/// What Linux has, and a parameter of every file that makes it larger.
+pub(crate) const LINUX_CA_PRIV: u32 = 8 * ICSK_CA_PRIV_WORDS as u32;
+pub(crate) const MOST_CA_PRIV: u32 = 4096;
+const CA_PRIV: &str = "icsk_ca_priv_bytes";
+
+/// Makes the library for a kernel; true: with each variable as it was written.
+pub(crate) type Compile =
+    Box<dyn Fn(Target, bool) -> Result<Vec<u8>, AlgorithmError> + Send + Sync>;
 
 /// A file, and what was made of it.
 pub(crate) struct KernelFile {
     origin: Origin,
     compile: Compile,
     has_two_arguments: bool,
-    /// The code for an HZ.
-    images: Mutex<HashMap<u32, Arc<[u8]>>>,
+    /// It compiles only with a larger `icsk_ca_priv` than Linux has.
+    needs_more: bool,
+    /// The code for a kernel.
+    images: Mutex<HashMap<Target, Arc<[u8]>>>,
     /// Those in use.
     copies: Mutex<Copies>,
 }
@@ -184,6 +208,12 @@ impl KernelForm for Registered {
     }
 
     fn switched(&self, ops: usize) -> Algorithm {
+        if !self.copy.library.stays_frozen() {
+            crash::end(
+                &self.file.origin.path,
+                "changes icsk_ca_ops, and writes variables that flows share",
+            );
+        }
         let switched = Self {
             ops,
             ..self.clone()
@@ -195,7 +225,7 @@ impl KernelForm for Registered {
 
     fn program(&self, hz: u32, values: &Arc<[u32]>) -> Result<KernelProgram, AlgorithmError> {
         let name = name_of(&self.copy.hooks_at(self.ops));
-        let image = (self.file.compile)(hz, true)?;
+        let image = (self.file.compile)(self.file.target(hz, Some(values))?, true)?;
         let copy = Copy::load(&self.file, &image, Some(values))?;
         let ops = self.file.named(&copy, &name)?;
         let (hooks, own) = copy.functions_at(ops);
@@ -211,11 +241,17 @@ impl KernelForm for Registered {
 }
 
 impl KernelFile {
-    pub(crate) fn new(origin: Origin, compile: Compile, has_two_arguments: bool) -> Self {
+    pub(crate) fn new(
+        origin: Origin,
+        compile: Compile,
+        has_two_arguments: bool,
+        needs_more: bool,
+    ) -> Self {
         Self {
             origin,
             compile,
             has_two_arguments,
+            needs_more,
             images: Mutex::default(),
             copies: Mutex::default(),
         }
@@ -296,12 +332,29 @@ impl KernelFile {
         }
     }
 
+    /// The kernel that these values ask for: the last is [`CA_PRIV`].
+    fn target(&self, hz: u32, values: Option<&Arc<[u32]>>) -> Result<Target, AlgorithmError> {
+        let ca_priv = match values.and_then(|values| values.last()) {
+            Some(&bytes) if bytes == LINUX_CA_PRIV && self.needs_more => {
+                let path = &self.origin.path;
+                return Err(AlgorithmError(format!(
+                    "{path} keeps more than the {LINUX_CA_PRIV} bytes of icsk_ca_priv that Linux has for each socket (its own BUILD_BUG_ON): its author's kernel has more; say how many, {path}:{CA_PRIV}=256"
+                )));
+            }
+            Some(&bytes) => bytes,
+            None if self.needs_more => MOST_CA_PRIV,
+            None => LINUX_CA_PRIV,
+        };
+        Ok(Target { hz, ca_priv })
+    }
+
     /// The copy with these values, or with the defaults.
     pub(crate) fn copy(
         &self,
         hz: u32,
         values: Option<&Arc<[u32]>>,
     ) -> Result<Arc<Copy>, AlgorithmError> {
+        let target = self.target(hz, values)?;
         let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
         let key = values.map(|values| (hz, Arc::clone(values)));
         let known = key.as_ref().and_then(|key| copies.get(key));
@@ -310,11 +363,11 @@ impl KernelFile {
         }
         let image = {
             let mut images = self.images.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(image) = images.get(&hz) {
+            if let Some(image) = images.get(&target) {
                 Arc::clone(image)
             } else {
-                let image: Arc<[u8]> = (self.compile)(hz, false)?.into();
-                images.insert(hz, Arc::clone(&image));
+                let image: Arc<[u8]> = (self.compile)(target, false)?.into();
+                images.insert(target, Arc::clone(&image));
                 image
             }
         };
@@ -360,6 +413,7 @@ impl Copy {
                 return Err(of.declares(NO_HOOK));
             }
             let given = values.into_iter().flat_map(|values| values.iter());
+            // The last parameter is no variable of the file.
             let changed = (params.iter().zip(&places).zip(given))
                 .filter(|((param, _), value)| **value != param.default);
             let mut steps: Vec<_> = changed
@@ -392,7 +446,7 @@ impl Copy {
         if registered.is_empty() {
             return Err(of.registers_nothing());
         }
-        library.freeze();
+        library.freeze(true);
         Ok(Self {
             library,
             summary,
@@ -407,7 +461,7 @@ impl Copy {
     }
 
     /// The same, and the file's own functions by [`HOOK_NAMES`].
-    fn functions_at(&self, ops: usize) -> (TcpCongestionOps, [usize; HOOKS]) {
+    fn functions_at(&self, ops: usize) -> (TcpCongestionOps, [usize; KERNEL_HOOKS]) {
         let table = self.library.symbol::<Table>(TABLE).expect("it was there");
         // SAFETY: as in `load`; the file's own code has made `ops` the socket's.
         let hooks = unsafe { hooks(&*table, ops as *const u8, &self.library) };
@@ -416,7 +470,7 @@ impl Copy {
 }
 
 /// The functions of ops, in the order of hooks() in module.c.
-const HOOK_NAMES: [&str; HOOKS] = [
+const HOOK_NAMES: [&str; KERNEL_HOOKS] = [
     "ssthresh",
     "cong_avoid",
     "set_state",
@@ -430,6 +484,9 @@ const HOOK_NAMES: [&str; HOOKS] = [
     "get_info",
     "init",
     "release",
+    "tso_segs",
+    "tso_segs_goal",
+    "setsockopt",
 ];
 
 const ENDLESS: &str =
@@ -481,9 +538,9 @@ unsafe fn hooks(
     table: &Table,
     ops: *const u8,
     library: &Loaded,
-) -> Option<(TcpCongestionOps, [usize; HOOKS])> {
+) -> Option<(TcpCongestionOps, [usize; KERNEL_HOOKS])> {
     let mut into = TcpCongestionOps::default();
-    let mut own = [0; HOOKS];
+    let mut own = [0; KERNEL_HOOKS];
     // SAFETY: module.c fills both.
     unsafe { (table.hooks)(ops, &raw mut into, &raw mut own) };
     let is_good = Checked::in_library(library).is_none() || library.begin_functions(&own);
@@ -559,6 +616,15 @@ unsafe fn parameters(table: &Table) -> (Vec<Param>, Vec<Place>) {
                 places.push(Place { desc, index });
             }
         }
+        params.push(Param {
+            name: CA_PRIV.into(),
+            doc: "bytes that a socket has for the file, as its author's kernel".into(),
+            default: LINUX_CA_PRIV,
+            min: LINUX_CA_PRIV,
+            max: MOST_CA_PRIV,
+            scale: 1,
+            is_signed: false,
+        });
         (params, places)
     }
 }

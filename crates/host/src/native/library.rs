@@ -80,11 +80,17 @@ impl Loaded {
             .map_or(Ok(()), |entry| entry.share(shared))
     }
 
-    /// From now on nothing may write its variables: the handler of crash.rs says who did.
-    pub(crate) fn freeze(&self) {
+    /// From now on nothing may write its variables: the handler of crash.rs says who did. `thaws`: the
+    /// first write is a warning.
+    pub(crate) fn freeze(&self, thaws: bool) {
         if let Some(entry) = &self.entry {
-            entry.freeze();
+            entry.freeze(thaws);
         }
+    }
+
+    /// Whether no variable was written since, and none will be.
+    pub(crate) fn stays_frozen(&self) -> bool {
+        (self.entry.as_ref()).is_none_or(crash::Entry::stays_frozen)
     }
 }
 

@@ -16,6 +16,7 @@ pub(crate) mod lines;
 pub(crate) mod memory;
 pub(crate) mod scratch;
 pub(crate) mod source;
+pub(crate) mod struct_ops;
 pub(crate) mod thread_clock;
 pub(crate) mod translated;
 pub(crate) mod trust;

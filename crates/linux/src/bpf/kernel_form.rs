@@ -111,7 +111,7 @@ fn prelude(hz: u32, program: &KernelProgram) -> String {
     };
     let flags = program.flags;
     format!(
-        "#define CC_HZ {hz}\n#define CC_FLAGS {flags}\nstruct sock;\nstruct rate_sample;\n\
+        "#define CC_HZ {hz}\n#define CC_CA_PRIV 104\n#define CC_FLAGS {flags}\nstruct sock;\nstruct rate_sample;\n\
          typedef void cc_kernel_cong_control({arguments});\n"
     )
 }

@@ -99,6 +99,12 @@ impl RateSampler {
         self.0.is_some()
     }
 
+    /// Whether the algorithm reads counts of what was sent.
+    #[inline]
+    pub(super) fn keeps_counts(&self) -> bool {
+        (self.0.as_ref()).is_some_and(|window| !window.counts.is_empty())
+    }
+
     /// Whether the application had left nothing to send when a segment of the window was sent. False if
     /// the algorithm does not read the delivery rate.
     pub(super) fn was_app_limited(&self, segment: u64) -> bool {
@@ -176,7 +182,10 @@ impl RateSampler {
 
 impl Window {
     #[inline(never)]
-    fn on_sent(&mut self, host: &Host, una: u64, burst: Transmit, idle: bool) {
+    fn on_sent(&mut self, host: &mut Host, una: u64, burst: Transmit, idle: bool) {
+        if !self.counts.is_empty() {
+            host.publish_sent(burst.segments);
+        }
         let tp = host.tp();
         if idle {
             self.first_sent_us = tp.tcp_mstamp;

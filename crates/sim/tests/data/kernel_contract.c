@@ -57,9 +57,28 @@ static struct tcp_congestion_ops early = {
 	.name = "early",
 };
 
+/* What was sent, what waits, and the receiver's window, as PCC and BBRplus ask. */
+static void show_queue(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u64 *seen = inet_csk_ca(sk);
+
+	seen[0] = tp->bytes_sent;
+	seen[1] = tp->data_segs_out;
+	seen[2] = tcp_send_head(sk) ? tp->write_seq - tp->snd_nxt : 0;
+	seen[3] = tcp_wnd_end(tp) - tp->snd_una;
+}
+
+static struct tcp_congestion_ops queue = {
+	.cong_control = show_queue,
+	.ssthresh = show_ssthresh,
+	.undo_cwnd = tcp_reno_undo_cwnd,
+	.name = "queue",
+};
+
 static int __init contract_init(void)
 {
-	int error = tcp_register_congestion_control(&show);
+	int error = tcp_register_congestion_control(&show) ?: tcp_register_congestion_control(&queue);
 
 	return error ?: tcp_register_congestion_control(&early);
 }

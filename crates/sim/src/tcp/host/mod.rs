@@ -33,6 +33,8 @@
 //! | `sk_max_pacing_rate` | [`limit_pacing_rate`](Host::limit_pacing_rate), once | `pacing::tests::the_application_limits_the_rate` |
 //! | `snd_cwnd_clamp`, `sk_gso_max_size`, `sk_pacing_shift` | [`new`](Host::new), once | `host::tests::what_a_connection_begins_with` |
 //! | `rcv_nxt`, `icsk_ack.pending` *, `sk_host.{acks, ack_ecn_flags, ack_rcv_nxt}` * | [`Echo`](ecn::Echo) at the receiver; 0 at the sender | `ecn::tests::dctcp_tells_each_change` |
+//! | `data_segs_out`, `bytes_sent`, `write_seq`, `snd_wnd` | [`publish_sent`](Host::publish_sent), [`publish_queue`](Host::publish_queue), for files that read them | `tests/kernel_contract.rs` |
+//! | `sk_family`, `sk_prot` * | `CongestionControl::new`, once; only the algorithm | `ackclock-host` |
 //! | `rx_opt` | [`publish_timestamps`](Host::publish_timestamps), for files that read it | `tests/kernel_contract.rs` |
 //! | `tlp_orig_data_app_limited` | [`note_probe`](Host::note_probe) | `tests/kernel_contract.rs` |
 //! | `fast_ack_mode` * | only the algorithm; no effect | `tests/kernel_contract.rs` |
@@ -321,6 +323,22 @@ impl Host {
             rcv_tsval: ms(ack_ns),
             rcv_tsecr: ms(echo_ns),
         };
+    }
+
+    /// Shows that packets leave.
+    pub(super) fn publish_sent(&mut self, segments: u32) {
+        let tp = self.cc.tp_mut();
+        tp.data_segs_out = tp.data_segs_out.wrapping_add(segments);
+        tp.bytes_sent += u64::from(segments * tp.mss_cache);
+    }
+
+    /// Shows how many segments wait, and for how many the receiver has room.
+    pub(super) fn publish_queue(&mut self, unsent: u64, room: u64) {
+        const MOST: u64 = 1000;
+        let tp = self.cc.tp_mut();
+        let end = |segments: u64| tp.snd_nxt.wrapping_add(segments as u32 * tp.mss_cache);
+        let (written, edge) = (end(unsent.min(MOST)), end(room.min(MOST * MOST)));
+        (tp.write_seq, tp.snd_wnd) = (written, edge.wrapping_sub(tp.snd_una));
     }
 
     /// Notes whether the application had left nothing to send when the segment was sent that a probe

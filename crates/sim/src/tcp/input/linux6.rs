@@ -65,6 +65,7 @@ pub(in super::super) fn tcp_ack(sk: &mut Sender, now_ns: u64, ack: &Ack) {
         };
         let sample = RateSampler::sample(&sk.host, newest, &counts);
         let flag = flags.linux(slow, delivery.retransmitted_acked);
+        publish_queue(sk);
         sk.host.cong_control(flag, &sample);
     } else {
         tcp_cong_control(sk, &flags);
@@ -102,12 +103,22 @@ pub(in super::super) fn tcp_ack_predicted<P: Plan>(sk: &mut Sender, now_ns: u64,
         };
         let sample = RateSampler::sample(&sk.host, newest, &counts);
         let slow = sk.limits.are_closed();
+        publish_queue(sk);
         sk.host.cong_control(flags.linux(slow, false), &sample);
         return apply_requested_cwr(sk, Sender::tcp_enter_cwr);
     }
     sk.host.grow(acked);
     apply_requested_cwr(sk, Sender::tcp_enter_cwr);
     sk.pacer.update_rate(&mut sk.host);
+}
+
+/// Shows an algorithm that reads it what its application has written, and the receive window.
+#[inline]
+fn publish_queue(sk: &mut Sender) {
+    if sk.rate.keeps_counts() {
+        let (unsent, room) = (sk.limits.unsent(&sk.board), sk.limits.room(&sk.board));
+        sk.host.publish_queue(unsent, room);
+    }
 }
 
 /// More duplicates than were sent again are ignored: the network has made them.

@@ -1,0 +1,1 @@
+#include "kernel_struct_ops.h"
