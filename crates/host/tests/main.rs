@@ -19,6 +19,7 @@ mod modules;
 mod published;
 mod results_version;
 mod returns;
+mod slow_start;
 mod snapshot;
 mod spec;
 mod square_ff;
