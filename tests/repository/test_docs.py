@@ -134,7 +134,6 @@ def test_every_path():
 PAGES_WITH_COMMANDS = [
     *(
         "start",
-        "captures",
         "determinism",
         "interchange",
         "links",

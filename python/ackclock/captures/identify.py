@@ -33,6 +33,11 @@ QUICK, MOST_SLACK_NS = 0.1, 500_000
 CLOSE = 6
 #: Fewer turns of a sender that its window held back tell nothing.
 LEAST_TURNS = 60
+#: A capture tells algorithms apart if of so many half miss so many times as many turns as the best,
+#: or so large a share.
+MANY, TELLING, MOST_USUAL = 10, 1.5, 0.5
+#: More that are about as likely are no answer.
+MOST_ALIKE = 8
 #: How much likelier the first must be than the second (a logarithm): 1000 times.
 SURE = math.log(1000)
 #: The right one misses no more of the turns in 99 % of captures (docs/captures.md).
@@ -76,6 +81,8 @@ class Candidate:
     host: Host
     errors: np.ndarray
     cwnd: np.ndarray
+    #: Whether it draws random numbers.
+    is_drawn: bool = False
     likelihood: float = -math.inf
     missed: float = 1.0
 
@@ -88,7 +95,7 @@ class Identified:
     #: "cubic", "reno or …", "none of these", "cannot tell".
     verdict: str
     why: str
-    #: The best candidates, in order; the first ones tie if `ties`.
+    #: The candidates, the likeliest first, and those that are about as likely as it.
     ranked: list[Candidate] = field(default_factory=list)
     ties: list[str] = field(default_factory=list)
     turns: int = 0
@@ -164,6 +171,11 @@ class Turns:
         late = (rows[1:, 0] - rows[:-1, 0])[follows]
         return min(int(4 * np.quantile(late, QUICK)), MOST_SLACK_NS) if len(late) else 0
 
+    @property
+    def tolerance(self) -> int:
+        """A host that takes its time to answer may put a packet off until the next ACK."""
+        return int(self.slack_ns > 0)
+
     def errors(self, found: np.ndarray) -> np.ndarray:
         """Of each turn what a candidate would have sent more (below 0: fewer), if that counts."""
         of_rows = np.zeros(len(self.rows), dtype=np.int64)
@@ -182,6 +194,8 @@ class Following:
         rows = self.turns.rows
         first_ack = np.flatnonzero((rows[:, 1] == ACK_KIND) & (rows[:, 3] > 0))
         before = rows[: first_ack[0]] if len(first_ack) else rows
+        # Half an RTT later it is a probe that sends.
+        before = before[before[:, 0] <= record.packets[0] + max(record.rtt_ns // 2, MOST_SLACK_NS)]
         sent = int(before[:, 3].max(initial=0))
         self._bytes = record.packets.tobytes()
         self._usual = Host(
@@ -222,18 +236,18 @@ class Following:
             here = at == stretch
             best = min(seeds, key=lambda each: np.abs(each.errors[here]).sum())
             errors[here] = best.errors[here]
-        return replace(seeds[0], errors=errors)
+        return replace(seeds[0], errors=errors, is_drawn=True)
 
 
-def _judge(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Finds likelihoods, and sorts by them.
+def _judge(candidates: Iterable[Candidate], tolerance: int) -> list[Candidate]:
+    """Finds likelihoods, and sorts by them. An error of so many packets is none of the candidate.
 
     An error of 0 stays so but for ε of the turns, and another but for η; a new one is of k packets
     with 2/3 of 1/(|k|+1)/(|k|+2). The host's ε and η are those of the candidate that errs least.
     """
     candidates = list(candidates)
     for each in candidates:
-        each.missed = float(np.mean(each.errors != 0)) if len(each.errors) else 1.0
+        each.missed = float(np.mean(np.abs(each.errors) > tolerance)) if len(each.errors) else 1.0
     best = min(candidates, key=lambda each: each.missed)
     before, after = best.errors[:-1], best.errors[1:]
     moved = before != after
@@ -298,37 +312,44 @@ def _identify(
     for place, host in enumerate(HOSTS):
         first += of.follow([(spec, of.host(*host)) for spec in wanted])
         progress((place + 1) / (len(HOSTS) + 1))
-    close = _best_of_each(_judge(first))[:CLOSE]
+    close = _best_of_each(_judge(first, of.turns.tolerance))[:CLOSE]
     clocks = [
         replace(each.host, hz=hz, tick_phase_ns=phase * SECOND_NS // hz // PHASES)
         for each in close
         for hz, phase in itertools.product(TICKS, range(PHASES))
     ]
     specs_of = [each.spec for each in close for _ in range(len(TICKS) * PHASES)]
-    ranked = _best_of_each(_judge([*first, *of.follow(list(zip(specs_of, clocks, strict=True)))]))
+    first += of.follow(list(zip(specs_of, clocks, strict=True)))
+    ranked = _best_of_each(_judge(first, of.turns.tolerance))
     progress(1.0)
     return _verdict(of, ranked, turns)
 
 
 def _verdict(of: Following, ranked: list[Candidate], turns: int) -> Identified:
     best = ranked[0]
-    alike = [each for each in ranked if np.array_equal(each.errors, best.errors)]
+    alike = [each for each in ranked if best.likelihood - each.likelihood < SURE]
     others = [each for each in ranked if not any(each is one for one in alike)]
-    ties = [each.spec for each in alike]
+    # The plain ones first: DCTCP without ECN is Reno.
+    ties = sorted((each.spec for each in alike), key=lambda spec: (":" in spec, len(spec), spec))
     found = Identified(of.record, " or ".join(ties), "", ranked, ties, turns)
     told = f"would have sent what it did after {1 - best.missed:.1%} of {len(best.errors)} ACKs"
     found.why = f"{best.spec} {told}"
     if others:
         second = others[0]
-        wrong = np.flatnonzero((second.errors != 0) & (best.errors == 0))
+        far = np.abs(second.errors) > of.turns.tolerance
+        wrong = np.flatnonzero(far & (best.errors == 0))
         frames = np.array(of.record.frames)[of.turns.starts]
         found.decided_by = [int(each) for each in frames[wrong[:5]]]
         found.why += f"; the next, {second.spec}, after {1 - second.missed:.1%}"
-        if best.missed > MOST_MISSED:
-            found.verdict = "none of these"
-        elif best.likelihood - second.likelihood < SURE:
+        usual = float(np.median([each.missed for each in ranked]))
+        if len(ranked) >= MANY and usual < min(TELLING * best.missed, MOST_USUAL):
             found.verdict = "cannot tell"
-            found.ties += [second.spec]
+            found.why += f", and half of all after {1 - usual:.1%}"
+        elif best.missed > MOST_MISSED:
+            # None of the draws may be the host's.
+            found.verdict = "cannot tell" if best.is_drawn else "none of these"
+        elif len(alike) > MOST_ALIKE:
+            found.verdict = "cannot tell"
     elif best.missed > MOST_MISSED:
         found.verdict = "none of these"
     return found

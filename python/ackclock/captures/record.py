@@ -13,7 +13,7 @@ WORDS = 12
 #: Before the first packet there is so much time, ns: a clock at 0 has no past.
 BEFORE_NS = 10_000_000_000
 SECOND_NS = 1_000_000_000
-ECE, CWR = 0x40, 0x80
+FIN, ECE = 0x01, 0x40
 
 
 @dataclass
@@ -36,6 +36,9 @@ class Record:
     gaps: list[tuple[float, float, str]] = field(default_factory=list)
     #: Where each segment ends, bytes.
     ends: list[int] = field(default_factory=list)
+    #: Whether a FIN ends the data, and the largest window that ACKs show.
+    is_closed: bool = False
+    window_bytes: int = 0
 
     def rows(self) -> int:
         """How many packets it has."""
@@ -71,6 +74,10 @@ class _Recording(Capture):
             kept[1] &= bool(packet["tcp.options.sack_perm"])
             kept[2] = bool(flags & ECE)
         super().take(packet)
+        if flags & FIN:
+            for key, record in self.records.items():
+                own = f"{packet['ip.src'] or packet['ipv6.src']}:{packet['tcp.srcport']}"
+                record.is_closed |= key[:2] == (packet["tcp.stream"], own)
 
     def _send(self, packet: dict[str, str], key: tuple[str, str, str], now_s: float) -> int:
         start = super()._send(packet, key, now_s)
@@ -118,6 +125,7 @@ class _Recording(Capture):
         window = packet["tcp.window_size"]
         is_new = self._windows.get(key) != window
         self._windows[key] = window
+        record.window_bytes = max(record.window_bytes, int(window))
         flags = int(packet["tcp.flags"], 16)
         bits = is_dsack + 2 * bool(flags & ECE and record.has_ecn) + 4 * is_new
         acked = max(bisect_right(ends, ack) - 1, 0)
@@ -134,7 +142,7 @@ class _Recording(Capture):
         bits: int = 0,
     ) -> None:
         last = record.packets[-WORDS:]
-        same = kind == NEW and list(last[:2]) == [self._now_ns, NEW] if last else False
+        same = kind != ACK_KIND and list(last[:2]) == [self._now_ns, kind]
         if same and segments[0] == last[3]:  # one burst
             record.packets[len(record.packets) - WORDS + 3] = segments[1]
             return

@@ -23,7 +23,7 @@ MODULES = {
     "evaluate": ("evaluate", "attack"),
     "explore": ("explore", "mcp"),
     "papers": ("reproduce", "claims", "report"),
-    "watch": ("watch", "shell", "capture", "identify"),
+    "watch": ("watch", "shell", "capture", "identify", "import-capture", "advise"),
     "kernel": ("deploy", "undeploy", "status", "doctor", "linux"),
 }
 

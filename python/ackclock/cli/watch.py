@@ -518,3 +518,92 @@ def identify_command(
             out.print(f"{each.record.of.sender}: {each.why}")
         if (more := len(found) - MOST_FLOWS) > 0:
             out.print(f"… and {more} more; --json has all")
+
+
+ImportedCapture = Annotated[
+    Path, typer.Argument(help="Capture at the sender, pcap or pcapng.", metavar="CAPTURE")
+]
+Ran_ = Annotated[
+    str | None,
+    typer.Option(
+        "--ran", help="What its senders ran (default: what `identify` says).", metavar="SPEC"
+    ),
+]
+
+
+@app.command("import-capture", rich_help_panel=SCENARIOS)
+def import_capture_command(
+    capture: ImportedCapture, ran: Ran_ = None, output: Output = None
+) -> None:
+    """Read the path of a capture as a scenario: rate, RTT, buffer, losses.
+
+    Examples:
+        ackclock import-capture web.pcapng > path.toml && ackclock compare path.toml
+        ackclock import-capture web.pcapng -o out/path
+
+    Comments say from what each number was read, and how sure it is. -o also runs the scenario, and
+    draws it over the capture (docs/captures.md).
+    """
+    from ackclock.captures.beside import import_capture  # noqa: PLC0415 (only this needs it)
+
+    with one_line_errors("nothing was written"):
+        with nullcontext() if output is None else Directory(output) as directory:
+            found = import_capture(capture, ran)
+            if directory is not None:
+                directory.fill(found.write)
+        if output is None:
+            sys.stdout.write(found.read.text())
+            return
+        for each in found.read.told:
+            out.print(each.line)
+        for unknown in found.read.unknown:
+            out.print(f"not told: {unknown}")
+        out.print(found.said())
+        out.print(f"written: {output}")
+
+
+@app.command("advise", rich_help_panel=SCENARIOS)
+def advise_command(
+    capture: ImportedCapture,
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Algorithms, with commas between them. [default: cubic,bbr,reno]",
+            metavar="ALGORITHMS",
+        ),
+    ] = None,
+    ran: Ran_ = None,
+    seeds: Annotated[int, typer.Option(min=2, max=1000, help="Runs of each.")] = 5,
+    output: Output = None,
+) -> None:
+    """Say what algorithms would do on the path of a capture, with intervals.
+
+    Examples:
+        ackclock advise web.pcapng
+        ackclock advise web.pcapng --algorithm cubic,bbr3,./my_cc.c --seeds 20 -o out/advice
+
+    The path is that of `import-capture`; the table is that of `compare` (docs/compare.md). -o
+    writes a page, with the scenario.
+    """
+    from ackclock.captures.beside import completions, import_capture  # noqa: PLC0415 (slow to import)
+    from ackclock.questions import on_link  # noqa: PLC0415 (slow to import)
+
+    with one_line_errors("nothing was written"):
+        with nullcontext() if output is None else Directory(output) as directory:
+            found = import_capture(capture, ran)
+            chosen = on_link.algorithms(algorithm or ["cubic,bbr,reno"])
+            table = on_link.on_link(found.read.scenario, chosen, seeds=seeds)
+            facts = completions(found.read.scenario, chosen, seeds)
+            if directory is not None:
+                directory.fill(lambda place: found.write(place, table, facts))
+        for each in found.read.told:
+            out.print(each.line)
+        (cells,) = table.tables().values()
+        shown = new_table(*cells.header)
+        for row in cells.rows:
+            shown.add_row(*row)
+        print_table(shown)
+        for note in [*facts, *table.notes()]:
+            out.print(note)
+        if output is not None:
+            out.print(f"written: {output}")
