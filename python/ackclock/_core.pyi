@@ -4,7 +4,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["HEADER_BYTES", "Prepared", "Snapshot", "Stepped", "Written", "algorithms", "any_quantity", "capacity_bits", "capacity_bps", "check_on_vlinux", "common_ns", "configure", "confine", "confinement", "connections", "connects_ns", "convergence_s", "delivered_bits", "engine_version", "examples", "follow", "frame_delays_s", "fuzz", "goodputs_bps", "headline", "installed_window", "is_equal", "is_unsafe", "jain_index", "keys", "lifetimes_bps", "loss_changes", "mark", "means", "numbers", "quantity_units", "read_quantity", "read_room", "read_toml", "rtts_ns", "run_many", "scenario_schema", "summary", "switches", "table", "tables", "utilisation", "write_quantity"]
+__all__ = ["HEADER_BYTES", "Prepared", "Snapshot", "Stepped", "Written", "algorithms", "any_quantity", "capacity_bits", "capacity_bps", "check_on_vlinux", "common_ns", "configure", "confine", "confinement", "connections", "connects_ns", "convergence_s", "delivered_bits", "engine_version", "examples", "follow", "frame_delays_s", "fuzz", "goodputs_bps", "headline", "installed_window", "is_equal", "is_unsafe", "jain_index", "keys", "lifetimes_bps", "loss_changes", "mark", "means", "numbers", "packet_script", "quantity_units", "read_quantity", "read_room", "read_toml", "rtts_ns", "run_many", "scenario_schema", "summary", "switches", "table", "tables", "utilisation", "write_quantity"]
 
 HEADER_BYTES: Final[int]
 """
@@ -339,6 +339,14 @@ def numbers(result: Any, mine: SupportsIndex) -> list[tuple[str, float | None, b
     """
     What the scorecard measures of a run, whose first `mine` flows are those of the algorithm: name,
     value, and whether it is only known to be at least that.
+    """
+
+def packet_script(name: str, text: str) -> tuple[str, float | None]:
+    """
+    Runs a packet script (docs/packet-scripts.md) on the simulator: what it expects beside what was seen, and
+    when these first differ, µs; None: never.
+
+    Raises AckclockError of a script with a mistake.
     """
 
 def quantity_units() -> list[tuple[str, list[tuple[str, int]]]]:

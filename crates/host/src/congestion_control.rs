@@ -61,7 +61,12 @@ pub struct CongestionControl {
     algorithm: Algorithm,
     /// `init` was called, and `release` was not.
     in_use: bool,
+    /// `sysctl_tcp_min_tso_segs`
+    min_tso_segs: u16,
 }
+
+/// The algorithm that every Linux has.
+pub const FALLBACK: &str = "reno";
 
 /// Linux's number of the state of an open connection.
 const TCP_ESTABLISHED: u8 = 1;
@@ -133,6 +138,7 @@ impl CongestionControl {
             _storage: storage,
             algorithm,
             in_use: false,
+            min_tso_segs: 2,
         }
     }
 
@@ -386,12 +392,17 @@ impl CongestionControl {
         self.ops().min_tso_segs.is_some()
     }
 
+    /// The host's own least number of packets in an offloaded burst (`tcp_min_tso_segs`).
+    pub fn set_min_tso_segs(&mut self, segments: u16) {
+        self.min_tso_segs = segments;
+    }
+
     /// Least packets in an offloaded burst. By default 2.
     pub fn min_tso_segs(&mut self) -> u32 {
         match self.ops().min_tso_segs {
             // SAFETY: see above.
             Some(hook) => unsafe { hook(self.sk()) },
-            None => 2,
+            None => self.min_tso_segs.into(),
         }
     }
 }

@@ -64,7 +64,7 @@ pub(crate) use native::{
 
 pub use algorithm::{Algorithm, Source, CHECKED_SUPPORT, KERNEL_SUPPORT, SUPPORT};
 pub use configure::Configured;
-pub use congestion_control::{CongestionControl, HostConfig};
+pub use congestion_control::{CongestionControl, HostConfig, FALLBACK};
 pub use error::AlgorithmError;
 pub use kernel_module::KernelModule;
 pub use kernel_program::KernelProgram;

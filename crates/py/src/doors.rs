@@ -13,6 +13,7 @@ use ackclock_measure::{
 use ackclock_net::impair::LossChanges;
 use ackclock_net::rng::{Draw, Owner, Stream};
 use ackclock_resolve::{units, Kind as KeyKind, Of};
+use ackclock_sim::packet_script::{self as packets, Script};
 use ackclock_sim::record::{self, AckTable, Kind, PacketTable, Table};
 use ackclock_sim::scenario::{able, Connections, Scenario};
 use ackclock_sim::tcp::ReceiveBuffer;
@@ -422,6 +423,17 @@ fn algorithms() -> Vec<Object> {
 fn table(of: String, fields: Fields) -> Result<Object, Refusal> {
     let given = ackclock_resolve::table(&of, fields.0).map_err(refuse)?;
     Ok(Object(given.into()))
+}
+
+/// Runs a packet script (docs/packet-scripts.md) on the simulator: what it expects beside what was seen, and
+/// when these first differ, µs; None: never.
+///
+/// Raises AckclockError of a script with a mistake.
+fn packet_script(name: String, text: String) -> Result<(String, Option<f64>), Refusal> {
+    let script = Script::parse(&name, &text).map_err(refuse)?;
+    let seen = packets::run(&script, |_| 0).map_err(|error| refuse(error.to_string()))?;
+    let comparison = script.compare(&seen, false);
+    Ok((comparison.listing, comparison.differs_at_us))
 }
 
 /// The fields in the text of a scenario file.

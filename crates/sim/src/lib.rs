@@ -14,6 +14,7 @@ mod flow;
 pub mod follow;
 pub mod guest;
 mod header;
+pub mod packet_script;
 mod packets;
 pub mod record;
 pub mod scenario;

@@ -1,4 +1,4 @@
-"""The commands of `ackclock` that import or judge files: import-tc, check, conform."""
+"""The commands of `ackclock` that import or judge files: import-tc, packetdrill, check, conform."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -62,6 +62,36 @@ def import_tc_command(
         with replaced(output) as partial:
             partial.write_text(made, encoding="utf-8")
         out.print(f"written: {output}")
+
+
+@app.command("packetdrill", rich_help_panel=SCENARIOS)
+def packetdrill_command(
+    files: Annotated[list[Path], typer.Argument(help="Scripts.", metavar="FILE.pkt…")],
+) -> None:
+    """Run scripts of packetdrill on the simulator's TCP, which is Linux's 6.12.
+
+    Examples:
+        ackclock packetdrill slow-start.pkt
+        ackclock packetdrill tcp/sack/*.pkt
+
+    Of a script that fails, what it expects stands beside what was seen; an arrow marks the first
+    difference. What a script needs and the simulator has not is one line. The exit code is 0 if
+    all pass. docs/packet-scripts.md tells what can be said.
+    """
+    from ackclock.imports import packetdrill  # noqa: PLC0415 (only this command needs it)
+
+    passed = 0
+    with one_line_errors():
+        for file in files:
+            try:
+                passes, listing = packetdrill.run(file)
+                told = f"passed {file}" if passes else f"failed {file}\n{listing}"
+                passed += passes
+            except AckclockError as error:
+                told = f"not said {error}"
+            out.print(told.rstrip(), markup=False, highlight=False, soft_wrap=True)
+    if passed < len(files):
+        raise typer.Exit(1)
 
 
 @app.command("check", rich_help_panel=SCENARIOS)

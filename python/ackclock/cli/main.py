@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MODULES = {
     "run": ("run",),
     "algorithms": ("new", "examples", "response", "list", "plot"),
-    "c_files": ("import-tc", "check", "conform"),
+    "c_files": ("import-tc", "packetdrill", "check", "conform"),
     "sweep": ("sweep", "compare"),
     "evaluate": ("evaluate", "attack"),
     "explore": ("explore", "mcp"),

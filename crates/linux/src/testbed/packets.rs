@@ -5,9 +5,9 @@
 //! of their own. `peer.rs` plays the other end of each connection. The kernel handles a packet
 //! inside the `write` that delivers the packet, so its answer is there when `write` returns.
 
-// One file for both hosts: the simulator's test has its parser and its listing.
-#[path = "../../../sim/tests/packets/script.rs"]
-mod script;
+// The scripts are those of the simulator's test.
+#[path = "../../../sim/tests/packets/scripts.rs"]
+mod scripts;
 
 mod peer;
 mod random;
@@ -17,8 +17,9 @@ mod wire;
 use super::namespace::{Config, TunNamespace};
 use super::TestbedError;
 use crate::sys::{self, NS_PER_S};
+use ackclock_sim::packet_script::{Script, Seen};
 use peer::Peer;
-use script::{Script, Seen};
+use scripts::{only, scripts};
 use std::io::Write as _;
 use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
@@ -52,7 +53,7 @@ const LATE_SHARE: u64 = 4;
 
 #[test]
 fn packet_scripts() {
-    compare(script::scripts());
+    compare(scripts());
 }
 
 /// Connections over paths that lose up to 6 % of the data, and of the ACKs. Times that the script
@@ -61,7 +62,7 @@ fn packet_scripts() {
 #[test]
 #[ignore = "a search for rules that the simulator lacks, with a few false alarms"]
 fn random_connections() {
-    if script::only().is_some() {
+    if only().is_some() {
         return;
     }
     let losses = [[10, 0], [20, 20], [30, 0], [60, 50]];
@@ -112,7 +113,7 @@ fn compare(scripts: Vec<Script>) {
         let mut again = Vec::new();
         for ((script, mut differences), run) in left.into_iter().zip(runs) {
             let comparison = script.compare(&run.seen, false);
-            if script::only().is_some() {
+            if only().is_some() {
                 println!("{}", comparison.listing);
             }
             let Some(at_us) = comparison.differs_at_us else {

@@ -118,10 +118,13 @@ impl Limits {
         (self.first_window, self.growth) = (first_window, 0);
     }
 
-    /// An ACK tells a window that ends so many bytes behind a segment. It never ends before an earlier one.
-    pub(super) fn advertise_edge(&mut self, edge: u64, bytes: u64) {
+    /// An ACK tells a window that ends so many bytes behind a segment. An ACK of nothing new lets it end no
+    /// earlier (`tcp_may_update_window`).
+    pub(super) fn advertise_edge(&mut self, edge: u64, bytes: u64, is_new: bool) {
         self.flow.receive_window = 0;
-        (self.first_edge, self.edge_bytes) = (edge, bytes).max((self.first_edge, self.edge_bytes));
+        if is_new || (edge, bytes) > (self.first_edge, self.edge_bytes) {
+            (self.first_edge, self.edge_bytes) = (edge, bytes);
+        }
     }
 
     /// When this is acknowledged, there is something to tell.

@@ -128,6 +128,17 @@ impl Sender {
         }
     }
 
+    /// The other end shows a window of so many segments; each ACK tells its own.
+    pub(crate) fn show_window(&mut self, segments: u64) {
+        self.limits.tune(segments);
+        self.queue.fix_window(segments);
+    }
+
+    /// By how many segments the path is assumed to reorder (`tcpi_reordering`).
+    pub(crate) fn reordering(&self) -> u32 {
+        self.loss.reordering()
+    }
+
     /// Packets of a FIN alone that it has sent.
     pub(crate) fn fins(&self) -> u64 {
         self.totals.fins

@@ -291,6 +291,12 @@ impl WriteQueue {
         }
     }
 
+    /// The other end shows a window of so many segments from the first ACK on.
+    pub(super) fn fix_window(&mut self, segments: u64) {
+        self.later_push_segments = (segments / 2).min((NEVER - 1).into()) as u32;
+        self.large = self.later_push_segments.clamp(1, self.large_write.into());
+    }
+
     /// The application writes for the second time: what is left of its last packet takes as much as fits.
     pub(super) fn write_again(&mut self, next: u64) {
         if next > self.small_until && !self.single {

@@ -1,12 +1,12 @@
 //! The other end of a connection: it does what the script says, when it says so, and writes down
 //! what the kernel answers.
 
-use super::script::{Echo, Field, Input, Output, Range, Role, Script, Seen};
 use super::system;
 use super::wire::{Header, Packet, ACK, CWR, ECE, FIN, PSH, RST, SYN};
 use super::{Run, FIRST_PORT, KERNEL, PEER, STAGGER_NS};
 use crate::sys;
 use ackclock_net::queue::Ecn;
+use ackclock_sim::packet_script::{Echo, Field, Input, Output, Range, Role, Script, Seen};
 use ackclock_sim::tcp::Marks;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -62,7 +62,7 @@ impl<'a> Peer<'a> {
         let socket = sys::tcp_socket()?;
         match script.role {
             Role::Sender => sys::set_congestion_control(&socket, &script.congestion_control)?,
-            Role::Receiver => sys::listen(&socket, KERNEL, port)?,
+            Role::Receiver | Role::Socket => sys::listen(&socket, KERNEL, port)?,
         }
         Ok(Self {
             script,
@@ -178,6 +178,7 @@ impl<'a> Peer<'a> {
                 segments,
                 push,
                 marks,
+                ..
             } => {
                 for segment in segments.0..segments.1 {
                     let pushed = *push && segment + 1 == segments.1;
@@ -202,13 +203,15 @@ impl<'a> Peer<'a> {
                         Field::Sacked => info.sacked,
                         Field::Retrans => info.retrans,
                         Field::MinRttUs => info.min_rtt_us,
+                        _ => unreachable!("no script of these looks at it"),
                     };
-                    (*field, value.into())
+                    (*field, [u64::from(value); 2].into())
                 };
                 let state = fields.iter().map(look).collect();
                 self.show(now_ns, Output::State(state));
                 Ok(())
             }
+            Input::Write(_) | Input::Close => unreachable!("no script here is of a socket"),
         }
     }
 
@@ -268,7 +271,7 @@ impl<'a> Peer<'a> {
                         },
                     );
                 }
-                Role::Sender => (),
+                Role::Sender | Role::Socket => (),
                 Role::Receiver => {
                     let ack = self.segment_of(packet.ack, ISN);
                     let sacks: Vec<Range> = packet

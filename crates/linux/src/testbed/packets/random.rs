@@ -1,9 +1,9 @@
 //! Packet scripts that nobody wrote: the simulator's own connections over a path that loses
 //! packets. The kernel gets the ACKs that the simulated sender got, and must send what it sent.
 
-use super::script::{Echo, Input, Script};
 use ackclock_host::{Algorithm, CongestionControl, HostConfig};
 use ackclock_net::rng::Stream;
+use ackclock_sim::packet_script::{Echo, Input, Script};
 use ackclock_sim::scenario::Profile;
 use ackclock_sim::tcp::profile::{Kernel, Switches};
 use ackclock_sim::tcp::{Ack, FlowLimits, Handshake, Receiver, Sender};
@@ -117,6 +117,7 @@ pub(super) fn script(seed: u64, lost: [u64; 2], queue: u64) -> Script {
                 duplicate: ack.has_duplicate(),
                 original: false,
                 ece: false,
+                window: None,
             };
             line(now_ns, "", &input.to_string());
             // The script's ACKs do not change the window field.

@@ -49,7 +49,8 @@ fn begin(sk: &mut Sender, now_ns: u64, ack: &Ack) -> (Prior, Delivery) {
     if let Some(bytes) = ack.window_bytes() {
         let mss = u64::from(sk.host.tp().mss_cache);
         let window = bytes / mss;
-        sk.limits.advertise_edge(ack.ack + window, bytes % mss);
+        sk.limits
+            .advertise_edge(ack.ack + window, bytes % mss, ack.ack > sk.board.una());
         sk.queue
             .on_advertised_window(window, [sk.board.una(), sk.board.nxt()]);
     }

@@ -14,6 +14,7 @@ pub(super) use new_reno::NewReno;
 pub(super) use rack::Rack;
 pub(super) use tlp::{Answer, Tlp};
 
+use super::constants::REORDERING;
 use super::host::Host;
 use super::scoreboard::{Scoreboard, SentOrder};
 use reordering::Reordering;
@@ -135,14 +136,19 @@ impl LossDetection {
         }
     }
 
+    /// By how many segments the path is assumed to reorder (`tp->reordering`).
+    pub(super) fn reordering(&self) -> u32 {
+        match self {
+            Self::Rack(rack) => rack.reordering(),
+            Self::DupThresh(thresh) => thresh.reordering.segments(),
+            Self::NewReno(new_reno) => new_reno.reordering.segments(),
+            Self::Fack(_) => REORDERING,
+        }
+    }
+
     /// Whether the path reorders by more segments than usual.
     pub(super) fn reorders_much(&self) -> bool {
-        match self {
-            Self::Rack(rack) => rack.reorders_much(),
-            Self::DupThresh(thresh) => thresh.reordering.is_much(),
-            Self::NewReno(new_reno) => new_reno.reordering.is_much(),
-            Self::Fack(_) => false,
-        }
+        self.reordering() > REORDERING
     }
 
     /// Notes a timeout in spite of many duplicates.

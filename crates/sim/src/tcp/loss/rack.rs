@@ -162,9 +162,8 @@ impl Rack {
         self.reordering = self.reordering.max(segments);
     }
 
-    /// Whether the path reorders by more segments than usual.
-    pub(crate) fn reorders_much(&self) -> bool {
-        u32::from(self.reordering) > REORDERING
+    pub(crate) fn reordering(&self) -> u32 {
+        self.reordering.into()
     }
 
     /// `tcp_enter_loss`: a timeout in spite of so many duplicates shows that the path was thought to
@@ -278,12 +277,12 @@ mod tests {
     fn how_much_the_path_reorders() {
         let mut rack = Rack::new();
         rack.note_reordering(3);
-        assert!(rack.reordering_seen && !rack.reorders_much());
+        assert_eq!((rack.reordering_seen, rack.reordering), (true, 3));
         rack.note_reordering(1_000);
         rack.note_reordering(2);
-        assert!(rack.reorders_much() && rack.reordering == 300);
+        assert_eq!(rack.reordering, 300);
         rack.doubt_reordering();
-        assert!(rack.reordering_seen && !rack.reorders_much());
+        assert_eq!((rack.reordering_seen, rack.reordering), (true, 3));
     }
 
     /// Times are compared in whole microseconds: of two packets of the same one the later segment counts as

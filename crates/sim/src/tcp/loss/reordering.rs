@@ -24,8 +24,4 @@ impl Reordering {
     pub(super) fn note(&mut self, segments: u64) {
         self.0 = self.0.max(Self::with_segments(segments).0);
     }
-
-    pub(super) fn is_much(self) -> bool {
-        self.0 > REORDERING
-    }
 }

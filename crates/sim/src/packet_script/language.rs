@@ -1,10 +1,11 @@
 //! The language of packet scripts (docs/packet-scripts.md), and the comparison of what a script
 //! expects with what an endpoint did. The simulator and the real kernel share this file.
 
+use crate::scenario::Profile;
+use crate::tcp::profile::Switches;
+use crate::tcp::Marks;
 use ackclock_net::queue::Ecn;
-use ackclock_sim::tcp::Marks;
 use std::fmt;
-use std::path::Path;
 
 /// Half-open range of segment numbers.
 pub type Range = (u64, u64);
@@ -14,30 +15,39 @@ const NO_SSTHRESH: u64 = 0x7fff_ffff;
 /// How early or late a packet of the kernel may be if the script does not say: two ticks of 4 ms,
 /// and 2 ms for a busy machine.
 const TOLERANCE_US: u64 = 10_000;
-/// How early a packet may be if the kernel's ticks are those of the script: timers are never early.
-const EARLY_US: f64 = 1_000.0;
 /// How much the application writes at the start if the script does not say, segments.
 const WRITES: u64 = 400;
 /// More segments than any script sends.
 const MOST_SEGMENTS: u64 = 10_000;
-/// Width of a column of the listing.
-const COLUMN: usize = 56;
 
 /// Which end of the connection is under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
+    /// It sends data.
     Sender,
+    /// It takes them.
     Receiver,
+    /// Both, of one socket: its application writes and closes when the script says so.
+    Socket,
 }
 
 /// A whole script.
 #[derive(Clone, Debug)]
 pub struct Script {
+    /// Of its file, without suffix.
     pub name: String,
+    /// Which end is under test.
     pub role: Role,
     /// Of the handshake, from which both ends take their first estimate.
     pub rtt_us: u64,
+    /// Spec of the algorithm.
     pub congestion_control: String,
+    /// Segments in a burst of TSO at least (`tcp_min_tso_segs`).
+    pub min_tso_segs: u16,
+    /// Bytes of a segment.
+    pub mss_bytes: u32,
+    /// What the hosts of the script do otherwise.
+    pub switches: Switches,
     /// Receive window that the other end offers, segments; `None`: larger than any flight.
     pub window: Option<u64>,
     /// Segments that the application writes once the connection is established.
@@ -50,6 +60,9 @@ pub struct Script {
     pub ecn: bool,
     /// Ticks a second that a kernel must have to keep the times: it may be late, not early.
     pub hz: Option<u64>,
+    /// What leaves after the last packet that the script expects is not compared.
+    pub open_end: bool,
+    /// Its events, in order.
     pub lines: Vec<Line>,
     /// When the script ends.
     pub end_us: u64,
@@ -58,10 +71,13 @@ pub struct Script {
 /// An event of a script.
 #[derive(Clone, Debug)]
 pub struct Line {
+    /// Of the line in the file, from 1.
     pub number: usize,
+    /// When, from time 0.
     pub at_us: u64,
     /// How early or late the kernel may be; the simulator may not.
     pub tolerance_us: u64,
+    /// What happens.
     pub event: Event,
 }
 
@@ -79,18 +95,34 @@ pub enum Event {
 pub enum Input {
     /// An ACK. `original`: the ACK echoes the first transmission of the segment that advanced it.
     Ack {
+        /// All segments below have arrived.
         ack: u64,
+        /// SACK blocks, the most recent first.
         sacks: Vec<Range>,
+        /// The first block reports a duplicate.
         duplicate: bool,
+        /// It echoes the first transmission.
         original: bool,
+        /// It has the flag ECE.
         ece: bool,
+        /// The receive window that it shows, bytes.
+        window: Option<u64>,
     },
-    /// Data segments, one packet each. `push`: the last packet has PSH.
+    /// Data segments, one packet each. `push`: the last packet has PSH; `fin`: it is a FIN.
     Data {
+        /// Which.
         segments: Range,
+        /// The last packet has PSH.
         push: bool,
+        /// It is a FIN.
+        fin: bool,
+        /// What the packets say of ECN.
         marks: Marks,
     },
+    /// The application writes so many segments.
+    Write(u64),
+    /// It closes.
+    Close,
     /// A look at these fields.
     Look(Vec<Field>),
 }
@@ -101,43 +133,73 @@ pub enum Output {
     /// Segments that left as one burst: one GSO packet. `push`: its last packet has PSH. `marks`:
     /// of its first packet.
     Burst {
+        /// Which.
         segments: Range,
+        /// The last packet has PSH.
         push: bool,
+        /// What the packets say of ECN.
         marks: Marks,
     },
-    /// Segments that left in order, in bursts of any size. Only scripts have it.
-    Bursts(Range),
+    /// Segments that left in order, in bursts of any size, the last with PSH or not. Only scripts have it.
+    Bursts(Range, Option<bool>),
+    /// A probe of a closed window.
+    Probe,
+    /// A reset: the application has closed, and data comes.
+    Reset,
     /// An ACK.
     Ack {
+        /// All segments below have arrived.
         ack: u64,
+        /// SACK blocks, the most recent first.
         sacks: Vec<Range>,
+        /// The first block reports a duplicate.
         duplicate: bool,
+        /// It has the flag ECE.
         ece: bool,
     },
-    /// The state of the sender.
-    State(Vec<(Field, u64)>),
+    /// The state of the sender: a field is from one value to another.
+    State(Vec<(Field, Range)>),
 }
 
 /// What a look reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
+    /// `snd_cwnd`
     Cwnd,
+    /// `snd_ssthresh`
     Ssthresh,
+    /// `icsk_ca_state`
     State,
+    /// `lost_out`
     Lost,
+    /// `sacked_out`
     Sacked,
+    /// `retrans_out`
     Retrans,
+    /// Smallest RTT.
     MinRttUs,
+    /// `packets_out`
+    Unacked,
+    /// `tp->reordering`
+    Reordering,
+    /// How long data was not acknowledged.
+    BusyUs,
+    /// How long the receive window was the limit.
+    RwndLimitedUs,
+    /// Since data arrived.
+    LastDataReceivedMs,
 }
 
 /// What an endpoint did, and when.
 #[derive(Clone, Debug)]
 pub struct Seen {
+    /// When, from time 0.
     pub at_us: f64,
+    /// What it did.
     pub output: Output,
 }
 
-const FIELDS: [(&str, Field); 7] = [
+const FIELDS: [(&str, Field); 12] = [
     ("cwnd", Field::Cwnd),
     ("ssthresh", Field::Ssthresh),
     ("state", Field::State),
@@ -145,38 +207,14 @@ const FIELDS: [(&str, Field); 7] = [
     ("sacked", Field::Sacked),
     ("retrans", Field::Retrans),
     ("min_rtt_us", Field::MinRttUs),
+    ("unacked", Field::Unacked),
+    ("reordering", Field::Reordering),
+    ("busy_us", Field::BusyUs),
+    ("rwnd_limited_us", Field::RwndLimitedUs),
+    ("last_data_received_ms", Field::LastDataReceivedMs),
 ];
 /// `tcp_ca_state`.
 const STATES: [&str; 5] = ["open", "disorder", "cwr", "recovery", "loss"];
-
-/// The scripts of this directory; with `PACKETS=NAME` in the environment only that script.
-pub fn scripts() -> Vec<Script> {
-    let directory = Path::new(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../sim/tests/packets/scripts"
-    ));
-    let mut scripts = Vec::new();
-    for entry in std::fs::read_dir(directory).unwrap() {
-        let file = entry.unwrap().path();
-        let name = file.file_stem().unwrap().to_string_lossy().into_owned();
-        if only().is_none_or(|only| only == name) {
-            let text = std::fs::read_to_string(&file).unwrap();
-            scripts.push(Script::parse(&name, &text).unwrap_or_else(|error| panic!("{error}")));
-        }
-    }
-    scripts.sort_by(|one, other| one.name.cmp(&other.name));
-    assert!(
-        !scripts.is_empty(),
-        "no script {only:?} in {directory:?}",
-        only = only()
-    );
-    scripts
-}
-
-/// The script that the user asked for. Its listing is printed even if nothing differs.
-pub fn only() -> Option<String> {
-    std::env::var("PACKETS").ok()
-}
 
 impl Script {
     /// Reads a script.
@@ -185,13 +223,17 @@ impl Script {
             name: name.into(),
             role: Role::Sender,
             rtt_us: 100_000,
-            congestion_control: "reno".into(),
+            congestion_control: ackclock_host::FALLBACK.into(),
+            min_tso_segs: 2,
+            mss_bytes: 1448,
+            switches: Switches::usual(Profile::Linux6),
             window: None,
             writes: WRITES,
             closes: false,
             reads_at_once: true,
             ecn: false,
             hz: None,
+            open_end: false,
             lines: Vec::new(),
             end_us: 0,
         };
@@ -223,23 +265,37 @@ impl Script {
     ) -> Result<(), String> {
         match words {
             [] => return Ok(()),
-            [end @ ("sender" | "receiver")] if role.is_none() => {
-                self.role = if *end == "sender" {
-                    Role::Sender
-                } else {
-                    Role::Receiver
+            [end @ ("sender" | "receiver" | "socket")] if role.is_none() => {
+                self.role = match *end {
+                    "sender" => Role::Sender,
+                    "receiver" => Role::Receiver,
+                    _ => Role::Socket,
                 };
+                if self.role == Role::Socket {
+                    self.writes = 0;
+                }
                 *role = Some(self.role);
                 return Ok(());
             }
-            _ if role.is_none() => return Err("write `sender` or `receiver` first".into()),
+            _ if role.is_none() => {
+                return Err("write `sender`, `receiver` or `socket` first".into())
+            }
             ["rtt", ms] => self.rtt_us = microseconds(ms)?,
             ["tolerance", ms] => *tolerance_us = microseconds(ms)?,
             ["ecn"] => self.ecn = true,
-            ["hz", "250"] => self.hz = Some(250),
+            ["hz", ticks @ ("250" | "1000")] => self.hz = ticks.parse().ok(),
             ["cc", name] => self.congestion_control = (*name).into(),
+            ["mss", bytes] => self.mss_bytes = self::bytes(bytes)?.clamp(1, 65_483) as u32,
+            ["without", "sack"] => self.switches.sack = false,
+            ["without", "timestamps"] => self.switches.timestamps = false,
+            ["without", "tlp"] => self.switches.tlp = false,
+            ["without", "rack"] => self.switches.rack = false,
+            ["without", "idle-restart"] => self.switches.slow_start_after_idle = false,
+            ["paced"] => self.switches.pacing = true,
+            ["bursts", "from", segments] => self.min_tso_segs = segment(segments)? as u16,
+            ["open", "end"] => self.open_end = true,
             ["window", segments] => self.window = Some(segment(segments)?),
-            ["write", segments] => self.writes = segment(segments)?,
+            ["write", segments] if self.role != Role::Socket => self.writes = segment(segments)?,
             ["closes"] => self.closes = true,
             ["reads", "at", "once"] => self.reads_at_once = true,
             ["reads", "in", "bulk"] => self.reads_at_once = false,
@@ -259,12 +315,16 @@ impl Script {
     }
 
     fn events(&mut self, number: usize, words: &[&str], tolerance_us: u64) -> Result<(), String> {
-        let sender = self.role == Role::Sender;
+        let [sender, receiver] = [Role::Receiver, Role::Sender].map(|other| self.role != other);
         let outputs = |outputs: Vec<Output>| outputs.into_iter().map(Event::Output).collect();
         let events: Vec<Event> = match words {
             ["nothing"] => Vec::new(),
             ["<", "ack", rest @ ..] if sender => {
                 let (rest, [original, ece]) = flags(rest, ["original", "ece"]);
+                let (rest, window) = match rest[..] {
+                    [ref rest @ .., "win", bytes] => (rest.to_vec(), Some(self::bytes(bytes)?)),
+                    _ => (rest, None),
+                };
                 let (ack, sacks, duplicate) = acknowledgement(&rest)?;
                 vec![Event::Input(Input::Ack {
                     ack,
@@ -272,9 +332,21 @@ impl Script {
                     duplicate,
                     original,
                     ece,
+                    window,
                 })]
             }
-            [">", bursts, "by", "any"] if sender => outputs(vec![Output::Bursts(range(bursts)?)]),
+            ["write", segments] if sender && receiver => {
+                self.writes += segment(segments)?;
+                vec![Event::Input(Input::Write(segment(segments)?))]
+            }
+            ["close"] if sender && receiver => vec![Event::Input(Input::Close)],
+            [">", "probe"] if sender => outputs(vec![Output::Probe]),
+            [">", "reset"] if sender && receiver => outputs(vec![Output::Reset]),
+            [">", bursts, "by", "any", rest @ ..] if sender => {
+                let (_, [push, plain]) = flags(rest, ["push", "plain"]);
+                let push = (push || plain).then_some(push);
+                outputs(vec![Output::Bursts(range(bursts)?, push)])
+            }
             [">", bursts, "by", size] if sender => {
                 let ((first, end), size) = (range(bursts)?, segment(size)?.max(1));
                 let starts = (first..end).step_by(size as usize);
@@ -284,7 +356,7 @@ impl Script {
                         .collect(),
                 )
             }
-            [">", one, rest @ ..] if sender => {
+            [">", one, rest @ ..] if sender && *one != "ack" => {
                 let segments = range(one)?;
                 let (rest, [push, plain]) = flags(rest, ["push", "plain"]);
                 outputs(vec![Output::Burst {
@@ -301,15 +373,16 @@ impl Script {
                     Event::Output(Output::State(state)),
                 ]
             }
-            ["<", segments, rest @ ..] if !sender && *segments != "ack" => {
-                let (rest, [push]) = flags(rest, ["push"]);
+            ["<", segments, rest @ ..] if receiver && *segments != "ack" => {
+                let (rest, [push, fin]) = flags(rest, ["push", "fin"]);
                 vec![Event::Input(Input::Data {
                     segments: range(segments)?,
                     push,
+                    fin,
                     marks: self.marks(&rest)?,
                 })]
             }
-            [">", "ack", first, "to", last, "by", step] if !sender => {
+            [">", "ack", first, "to", last, "by", step] if receiver => {
                 let ack = |ack| Output::Ack {
                     ack,
                     sacks: Vec::new(),
@@ -320,7 +393,7 @@ impl Script {
                 let acks = segment(first)?..=segment(last)?;
                 outputs(acks.step_by(step).map(ack).collect())
             }
-            [">", "ack", rest @ ..] if !sender => {
+            [">", "ack", rest @ ..] if receiver => {
                 let (rest, [ece]) = flags(rest, ["ece"]);
                 let (ack, sacks, duplicate) = acknowledgement(&rest)?;
                 outputs(vec![Output::Ack {
@@ -370,90 +443,6 @@ impl Script {
             Event::Output(_) => None,
         })
     }
-
-    /// Compares what the script expects with what an endpoint did. `exact`: times must be equal to
-    /// the microsecond.
-    pub fn compare(&self, seen: &[Seen], exact: bool) -> Comparison {
-        let mut comparison = Comparison::default();
-        comparison.row(None, None, &format!("{}.pkt expects", self.name), "seen");
-        let mut rest = seen;
-        for line in &self.lines {
-            let (at_us, number) = (line.at_us as f64, Some(line.number));
-            let tolerance_us = if exact { 0.5 } else { line.tolerance_us as f64 };
-            match &line.event {
-                // The look's answer says the same.
-                Event::Input(Input::Look(_)) => (),
-                Event::Input(input) => {
-                    comparison.row(None, number, &timed(at_us, &input.to_string()), "");
-                }
-                Event::Output(wanted) => {
-                    let (taken, found) = take(wanted, rest);
-                    let (now, later) = rest.split_at(taken);
-                    let early_us = self.hz.map_or(tolerance_us, |_| tolerance_us.min(EARLY_US));
-                    let on_time =
-                        |one: &Seen| (-early_us..=tolerance_us).contains(&(one.at_us - at_us));
-                    let differs = taken == 0 || found != *wanted || !now.iter().all(on_time);
-                    let right = now.first().map_or("nothing".into(), |first| {
-                        timed(first.at_us, &found.to_string())
-                    });
-                    let latest = now.iter().map(|one| one.at_us).fold(at_us, f64::max);
-                    let left = timed(at_us, &wanted.to_string());
-                    comparison.row(differs.then_some(latest), number, &left, &right);
-                    rest = later;
-                }
-            }
-        }
-        for more in rest {
-            let right = timed(more.at_us, &more.output.to_string());
-            comparison.row(Some(more.at_us), None, "nothing", &right);
-        }
-        comparison
-    }
-}
-
-/// What a script expects beside what an endpoint did.
-#[derive(Debug, Default)]
-pub struct Comparison {
-    pub listing: String,
-    /// Time of the first difference.
-    pub differs_at_us: Option<f64>,
-}
-
-impl Comparison {
-    /// Adds a row. `differs`: the time of the difference that it shows.
-    fn row(&mut self, differs: Option<f64>, number: Option<usize>, left: &str, right: &str) {
-        let first = differs.is_some() && self.differs_at_us.is_none();
-        self.differs_at_us = self.differs_at_us.or(differs);
-        let mark = if first { "-->" } else { "" };
-        let number = number.map_or(String::new(), |number| number.to_string());
-        let row = format!("{mark:3} {number:>4} {left:<COLUMN$} {right}");
-        self.listing += row.trim_end();
-        self.listing += "\n";
-    }
-}
-
-/// Takes what answers `wanted`: one output, or bursts that touch. Returns how many, and what they
-/// are together.
-fn take(wanted: &Output, seen: &[Seen]) -> (usize, Output) {
-    let Some(first) = seen.first() else {
-        return (0, Output::Bursts((0, 0)));
-    };
-    let (Output::Bursts(range), Output::Burst { segments, .. }) = (wanted, &first.output) else {
-        return (1, first.output.clone());
-    };
-    let (mut taken, mut joined) = (1, *segments);
-    while let Some(Output::Burst { segments, .. }) = seen.get(taken).map(|next| &next.output) {
-        if segments.0 != joined.1 || segments.1 > range.1 {
-            break;
-        }
-        joined.1 = segments.1;
-        taken += 1;
-    }
-    (taken, Output::Bursts(joined))
-}
-
-fn timed(at_us: f64, what: &str) -> String {
-    format!("{:9.3} {what}", at_us / 1_000.0)
 }
 
 fn microseconds(ms: &str) -> Result<u64, String> {
@@ -470,6 +459,11 @@ fn segment(text: &str) -> Result<u64, String> {
     number.ok_or(format!(
         "`{text}` is not a number of segments from 0 to {MOST_SEGMENTS}"
     ))
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| format!("`{text}` is not a number"))
 }
 
 /// `3:5` are segments 3 and 4; `3` is segment 3.
@@ -505,24 +499,27 @@ fn acknowledgement(words: &[&str]) -> Result<(u64, Vec<Range>, bool), String> {
     Ok((segment(ack)?, sacks, duplicate.is_some()))
 }
 
-/// `cwnd 5 state recovery …`
-fn state(words: &[&str]) -> Result<Vec<(Field, u64)>, String> {
+/// `cwnd 5 state recovery busy_us 10..20 …`
+fn state(words: &[&str]) -> Result<Vec<(Field, Range)>, String> {
     let pairs = words.chunks(2).map(|pair| {
         let &[name, value] = pair else {
             return Err(format!("`{}` has no value", pair[0]));
         };
         let field = FIELDS.iter().find(|(known, _)| *known == name);
-        let Some((_, field)) = field else {
+        let Some(&(_, field)) = field else {
             let known = FIELDS.map(|(known, _)| known).join(", ");
             return Err(format!("`{name}` is not one of {known}"));
         };
-        let value = match field {
-            Field::State => STATES.iter().position(|state| *state == value),
-            Field::Ssthresh if value == "none" => Some(NO_SSTHRESH as usize),
+        let one = |value: &str| match field {
+            Field::State => (STATES.iter().position(|state| *state == value)).map(|at| at as u64),
+            Field::Ssthresh if value == "none" => Some(NO_SSTHRESH),
             _ => value.parse().ok(),
         };
-        let value = value.ok_or(format!("`{name}` has no such value"))?;
-        Ok((*field, value as u64))
+        let (first, last) = value.split_once("..").unwrap_or((value, value));
+        let values = one(first).zip(one(last));
+        values
+            .map(|values| (field, values))
+            .ok_or(format!("`{name}` has no such value"))
     });
     pairs.collect()
 }
@@ -545,6 +542,22 @@ fn pushes(segments: Range) -> bool {
 }
 
 impl Output {
+    /// Whether an endpoint that showed this did what the script wanted.
+    pub(super) fn answers(&self, wanted: &Self) -> bool {
+        match (self, wanted) {
+            (Self::State(seen), Self::State(wanted)) => {
+                let holds = |((_, seen), (_, wanted)): (&(Field, Range), &(Field, Range))| {
+                    (wanted.0..=wanted.1).contains(&seen.0)
+                };
+                seen.iter().zip(wanted).all(holds)
+            }
+            (Self::Bursts(seen, push), Self::Bursts(wanted, pushed)) => {
+                seen == wanted && pushed.is_none_or(|pushed| *push == Some(pushed))
+            }
+            _ => self == wanted,
+        }
+    }
+
     /// A burst of new data as Linux sends it.
     fn burst(segments: Range, ecn: bool) -> Self {
         Self::Burst {
@@ -574,19 +587,25 @@ impl fmt::Display for Input {
                 duplicate,
                 original,
                 ece,
+                window,
             } => {
                 write!(out, "< ")?;
                 write_ack(out, *ack, sacks, *duplicate, *ece)?;
-                write!(out, "{}", if *original { " original" } else { "" })
+                write!(out, "{}", if *original { " original" } else { "" })?;
+                window.map_or(Ok(()), |bytes| write!(out, " win {bytes}"))
             }
             Self::Data {
                 segments: (first, end),
                 push,
+                fin,
                 marks,
             } => {
                 write!(out, "< {first}:{end}{}", if *push { " push" } else { "" })?;
+                write!(out, "{}", if *fin { " fin" } else { "" })?;
                 write_marks(out, *marks)
             }
+            Self::Write(segments) => write!(out, "write {segments}"),
+            Self::Close => write!(out, "close"),
             Self::Look(_) => write!(out, "="),
         }
     }
@@ -605,7 +624,12 @@ impl fmt::Display for Output {
                 write!(out, "> {first}:{end}{}", if usual { "" } else { other })?;
                 write_marks(out, *marks)
             }
-            Self::Bursts((first, end)) => write!(out, "> {first}:{end} by any"),
+            Self::Bursts((first, end), push) => {
+                let push = push.map_or("", |push| if push { " push" } else { " plain" });
+                write!(out, "> {first}:{end} by any{push}")
+            }
+            Self::Probe => write!(out, "> probe"),
+            Self::Reset => write!(out, "> reset"),
             Self::Ack {
                 ack,
                 sacks,
@@ -617,13 +641,14 @@ impl fmt::Display for Output {
             }
             Self::State(fields) => {
                 write!(out, "=")?;
-                for (field, value) in fields {
+                for (field, (first, last)) in fields {
                     let name = FIELDS.iter().find(|(_, known)| known == field);
                     write!(out, " {}", name.map_or("", |(name, _)| name))?;
-                    match (field, STATES.get(*value as usize)) {
+                    match (field, STATES.get(*first as usize)) {
                         (Field::State, Some(state)) => write!(out, " {state}")?,
-                        _ if *value == NO_SSTHRESH => write!(out, " none")?,
-                        _ => write!(out, " {value}")?,
+                        _ if *first == NO_SSTHRESH => write!(out, " none")?,
+                        _ if first != last => write!(out, " {first}..{last}")?,
+                        _ => write!(out, " {first}")?,
                     }
                 }
                 Ok(())
@@ -650,47 +675,4 @@ fn write_ack(
         write!(out, " {first}:{end}")?;
     }
     write!(out, "{}", if ece { " ece" } else { "" })
-}
-
-/// The timestamp that an ACK echoes (RFC 7323): that of the first segment that it newly
-/// acknowledges; an ACK that acknowledges none repeats the last echo.
-#[derive(Debug, Default)]
-pub struct Echo {
-    una: u64,
-    echo: u64,
-    /// Of each segment: the timestamp of the first and of the last transmission.
-    stamps: Vec<(u64, u64)>,
-}
-
-impl Echo {
-    /// `stamp`: of the handshake.
-    pub fn new(stamp: u64) -> Self {
-        Self {
-            echo: stamp,
-            ..Self::default()
-        }
-    }
-
-    /// Notes a burst with this timestamp.
-    pub fn sent(&mut self, (first, end): Range, stamp: u64) {
-        for segment in first as usize..end as usize {
-            if segment < self.stamps.len() {
-                self.stamps[segment].1 = stamp;
-            } else {
-                self.stamps.resize(segment + 1, (stamp, stamp));
-            }
-        }
-    }
-
-    /// The timestamp for an ACK. A script may acknowledge what was never sent: then its answers
-    /// differ anyway.
-    pub fn timestamp(&mut self, ack: u64, original: bool) -> u64 {
-        if ack > self.una {
-            if let Some((first, last)) = self.stamps.get(self.una as usize) {
-                self.echo = if original { *first } else { *last };
-            }
-            self.una = ack;
-        }
-        self.echo
-    }
 }
