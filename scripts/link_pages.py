@@ -61,7 +61,10 @@ ackclock run examples/cellular.toml -o out/cell && ackclock plot out/cell      #
 
 Tests compare fq and five AQMs with Linux's code, packet by packet.
 `ackclock import-tc "tc qdisc add dev eth0 root netem delay 50ms"` makes a scenario of commands of
-`tc`, mahimahi, `ipfw`, `dnctl`, comcast or pumba, or of what `tc qdisc show` prints.
+`tc`, mahimahi, `ipfw`, `dnctl`, comcast or pumba, or of what `tc qdisc show`,
+`sh -x` or ERRANT's `-d` prints. Or of a file: a shell script, `/etc/config/sqm`, LeoReplayer's
+shells. What has no counterpart is refused, or the nearest is taken, with a comment: `sfq`, `hfsc`,
+correlations, `ecn`.
 
 ## Rates, losses and delays
 

@@ -39,10 +39,10 @@ GRAMMAR = {
             "|delay 9ms 1ms distribution pareto|loss 1%|loss random 1%|drop 1%"
             "|loss state 1% 5%|loss gemodel 1% 10% 70% 0.1%|corrupt 0%|duplicate 1%"
             "|delay 9ms reorder 25% gap 1|rate 1mbit|rate 1mbit 0 0 0|seed 7"
+            "|delay 5ms 1ms 25%|loss 1% 25%|loss 1% ecn|duplicate 1% 25%|delay 9ms reorder 25% 50%"
         ),
         (
-            "delay 5ms 1ms 25%|delay 9ms 1ms distribution paretonormal|loss 1% 25%"
-            "|loss 1% ecn|ecn|corrupt 1%|duplicate 1% 25%|delay 9ms reorder 25% 50%"
+            "delay 9ms 1ms distribution paretonormal|corrupt 1%"
             "|delay 9ms reorder 25% gap 5|rate 1mbit 20|loss state 1% 5% 2%|slot 1ms 2ms"
             "|slot distribution normal 1ms 1ms"
         ),
@@ -96,8 +96,11 @@ GRAMMAR = {
         "qevent early_drop block 10|ecn harddrop|ecn nodrop",
     ),
     f"{ROOT}": (
-        "pfifo|bfifo limit 9kb|pfifo_fast|prio bands 3",
-        "dualpi2 limit 100|dualpi2 target 15ms|sfq perturb 10|choke limit 9",
+        (
+            "pfifo|bfifo limit 9kb|pfifo_fast|prio bands 3|dualpi2 limit 100|dualpi2 target 15ms"
+            "|sfq perturb 10|dualpi2 alpha 0.16 beta 3.2 step_thresh 1ms classic_protection 10%"
+        ),
+        "dualpi2 max_rtt 100ms|choke limit 9",
     ),
     f"{INGRESS} u32 match ip src 0.0.0.0/0 police rate 9mbit burst 100k": (
         (

@@ -47,8 +47,9 @@ def import_tc_command(
         ackclock import-tc "ipfw pipe 1 config bw 10Mbit/s delay 50ms plr 0.01 queue 50KBytes"
         tc qdisc show | ackclock import-tc - -o s.toml
 
-    netem, tbf, htb, fq_codel, codel, fq, pie, fifos and cake's rate; pipes of ipfw and dnctl;
-    comcast and pumba. Variables of the shell that the commands set are read. What has no
+    netem, tbf, htb, fq_codel, codel, fq, pie, dualpi2, fifos and cake's rate; nearest ones of sfq
+    and hfsc; pipes of ipfw and dnctl; comcast, pumba and sqm's configuration. Variables of the
+    shell that the commands set are read. What has no
     counterpart is one message. Data goes the way of the commands.
     """
     from ackclock.imports import text  # noqa: PLC0415 (only this command needs it)

@@ -1,8 +1,10 @@
 """Mahimahi's shells as a scenario: `mm-delay 20 mm-link up.trace down.trace`."""
 
+import os
 import re
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from ackclock.base.errors import AckclockError
@@ -42,6 +44,8 @@ def _read(command: str, ways: dict[str, list[dict[str, Any]]]) -> float:
         match shell, words:
             case "mm-delay", [delay]:
                 rtt_ms += 2 * _number(command, delay)
+            case "mm-delay", [interval, file]:
+                _delays(command, ways, interval, file)
             case "mm-loss", [direction, p] if direction in DIRECTIONS:
                 _once(command, before, direction, _number(command, p))
             case "mm-onoff", [direction, on, off] if direction in DIRECTIONS:
@@ -62,6 +66,14 @@ def _read(command: str, ways: dict[str, list[dict[str, Any]]]) -> float:
     return rtt_ms
 
 
+def _delays(command: str, ways: dict[str, list[dict[str, Any]]], interval: str, file: str) -> None:
+    """LeoReplayer's mm-delay: a delay for each 10 ms, both ways."""
+    if _number(command, interval) != 10:
+        raise AckclockError(f'"{command}": {interval}: delays for 10 ms each are read')
+    for way in ways.values():
+        way.append({"rate": DEVICE, "buffer": "1000000packets", "timeline": file})
+
+
 def _shells(command: str) -> Iterator[list[str]]:
     try:
         words = shlex.split(command)
@@ -69,7 +81,7 @@ def _shells(command: str) -> Iterator[list[str]]:
         raise AckclockError(f'"{command}": {error}; close each quote') from None
     shell: list[str] = []
     for word in words:
-        if word == "--" or (shell and not word.startswith("mm-") and _is_done(shell)):
+        if word == "--" or (shell and not word.startswith("mm-") and _is_done(shell, word)):
             break  # the program inside
         if word.startswith("mm-") and shell:
             yield shell
@@ -78,9 +90,10 @@ def _shells(command: str) -> Iterator[list[str]]:
     yield shell
 
 
-def _is_done(shell: list[str]) -> bool:
+def _is_done(shell: list[str], word: str) -> bool:
     """Whether a shell has all its words, so that the next one is a program; mm-link has options."""
-    most = {"mm-delay": 2, "mm-loss": 3, "mm-onoff": 4}
+    delays = word.endswith(".txt") or (Path(word).is_file() and not os.access(word, os.X_OK))
+    most = {"mm-delay": 2 + delays, "mm-loss": 3, "mm-onoff": 4}
     return len(shell) >= most.get(shell[0], 1 << 30)
 
 

@@ -136,6 +136,48 @@ def _fq(words: Words, link: Link) -> None:
     link.fields |= {"queue": queue, "buffer": f"{packets}packets"}
 
 
+#: Options of dualpi2 → keys.
+_DUALPI2 = {
+    "target": "target",
+    "tupdate": "update",
+    "step_thresh": "step",
+    "alpha": "alpha_256ths_hz",
+    "beta": "beta_256ths_hz",
+    "coupling_factor": "coupling",
+    "classic_protection": "classic_share_percent",
+}
+#: Its words alone: what it does, or how it drops.
+_DUALPI2_ALONE = ("drop_on_overload", "drop_dequeue", "drop_enqueue", "split_gso", "l4s_ect")
+
+
+def _dualpi2(words: Words, link: Link) -> None:
+    queue: dict[str, Any] = {"kind": "dualpi2"}
+    kinds: dict[str, Callable[[], Any]] = {
+        "limit": words.integer,
+        "memlimit": words.bytes,
+        "coupling_factor": words.integer,
+        "classic_protection": lambda: round(100 * words.probability()),
+    }
+    times = ("target", "tupdate", "step_thresh")
+    kinds |= dict.fromkeys(times, lambda: units.time_text(words.time_ns()))
+    kinds |= dict.fromkeys(("alpha", "beta"), lambda: round(256 * words.share()))
+    kinds |= dict.fromkeys(_DUALPI2_ALONE, lambda: None)
+    given = dict(options(words, kinds))
+    queue |= {key: given[word] for word, key in _DUALPI2.items() if word in given}
+    link.fields |= {"queue": queue, "buffer": f"{given.get('limit', 10_000)}packets"}
+
+
+def _sfq(words: Words, link: Link) -> None:
+    """Fifos in turn, as fq's; 127 packets are its usual limits, of all and of each flow."""
+    numbers = ("limit", "depth", "perturb", "flows", "divisor")
+    kinds: dict[str, Callable[[], Any]] = dict.fromkeys(numbers, words.integer)
+    given = dict(options(words, kinds | {"quantum": words.bytes}))
+    limit = given.get("limit", 127)
+    queue = {"kind": "fq", "flow_limit_packets": min(given.get("depth", 127), limit)}
+    link.fields |= {"queue": queue, "buffer": f"{limit}packets"}
+    link.notes.append("sfq has no counterpart: fq is nearest, whose flows share no queue")
+
+
 def _fifo(unit: str) -> Callable[[Words, Link], None]:
     def read(words: Words, link: Link) -> None:
         # 1000 packets are the usual txqueuelen; a fifo of bytes takes as many of its MTU.
@@ -218,6 +260,8 @@ QUEUES: dict[str, Callable[[Words, Link], None]] = {
     "pie": _queue("pie", 1_000, ecn=False),
     "red": _red,
     "fq": _fq,
+    "sfq": _sfq,
+    "dualpi2": _dualpi2,
     "pfifo": _fifo("packets"),
     "bfifo": _fifo("B"),
     "pfifo_fast": lambda words, link: words.left.clear(),  # noqa: ARG005 (its bands, as tc shows)

@@ -85,18 +85,18 @@ def _of_device(commands: list[Command]) -> Link:
             continue
         _band(words, link, command.parent)
         if command.what == "class":
-            classes[command.own] = _class(words, kind, link)
+            if kind not in _CLASSFUL:
+                raise words.no_counterpart(f"a class of {kind}", "htb has")
+            read = _class_of_hfsc if kind == "hfsc" else _class
+            classes[command.own] = read(words, link)
             continue
-        if kind == "htb":
+        if kind in _CLASSFUL:
             default = _htb(words)
             continue
         if kind in ("prio", "mq"):
             link.bands |= {command.own: ""} if kind == "prio" else {}
             link.notes.append(f"{kind} is left out: here all flows pass one queue")
             continue
-        if kind == "dualpi2":
-            why = 'dualpi2 is not read; write queue = "dualpi2" in [bottleneck]'
-            raise words.refused(why, kind)
         if kind not in _QDISCS:
             near = _NEAREST.get(kind, "netem, tbf, htb, cake, fq, red, AQMs and fifos have")
             raise words.no_counterpart(kind, near)
@@ -245,10 +245,38 @@ _BURSTS = dict.fromkeys(("burst", "buffer", "maxburst"), "burst")
 _BURSTS |= dict.fromkeys(("cburst", "cbuffer", "cmaxburst"), "cburst")
 
 
-def _class(words: Words, kind: str, link: Link) -> Callable[[], None]:
+#: Disciplines with classes, of which one is taken.
+_CLASSFUL = ("htb", "hfsc")
+_CURVES = ("sc", "rt", "ls", "ul")
+
+
+def _class_of_hfsc(words: Words, link: Link) -> Callable[[], None]:
+    """What a class of hfsc does if it is the chosen one: its upper limit, or its share."""
+    rates: dict[str, int] = {}
+    curve = ""
+    while words:
+        match words.next():
+            case word if word in _CURVES:
+                curve = word
+            case "rate" | "m2":
+                rates[curve] = words.rate_bps()
+            case "m1" | "umax" | "d" | "dmax":
+                words.next()
+            case word:
+                raise words.refused(f'"{word}" is no option of a class of hfsc', word)
+    chosen = next((rates[each] for each in reversed(_CURVES) if each in rates), None)
+    if chosen is None:
+        raise words.refused("a class needs a curve, like ul rate 10mbit")
+
+    def choose() -> None:
+        link.rate(chosen)
+        link.notes.append("hfsc's curves are left out: a class has the rate of its last one")
+
+    return choose
+
+
+def _class(words: Words, link: Link) -> Callable[[], None]:
     """What a class of htb does if it is the chosen one."""
-    if kind != "htb":
-        raise words.no_counterpart(f"a class of {kind}", "htb has")
     options: dict[str, int] = {}
     framing: dict[str, str | int] = {}
     while words:
@@ -286,7 +314,7 @@ def _choose(classes: dict[str, Callable[[], None]], default: str | None) -> None
         next(iter(minors.values()))()
     else:
         raise AckclockError(
-            f"{len(minors)} classes of htb, and none is the default; leave all but one out"
+            f"{len(minors)} classes, and none is the default; leave all but one out"
         )
 
 
@@ -301,7 +329,7 @@ def _netem(words: Words, link: Link) -> None:
             if words.probability():
                 instead = "the receiver's checksum makes it a loss: write loss instead"
                 raise words.no_counterpart(word, instead)
-            _no_correlation(words, word)
+            _leave_correlation(words, link, word)
         else:
             raise words.no_counterpart(f"netem's {word}", "leave it out")
     fields["buffer"] = f"{fields['limit_packets']}packets"
@@ -319,7 +347,7 @@ def _netem(words: Words, link: Link) -> None:
 
 def _delay(words: Words, link: Link) -> None:
     link.fields["delay"] = units.time_text(words.time_ns())
-    _jitter(words, link.fields)
+    _jitter(words, link)
 
 
 def _limit(words: Words, link: Link) -> None:
@@ -328,14 +356,14 @@ def _limit(words: Words, link: Link) -> None:
 
 def _duplicate(words: Words, link: Link) -> None:
     link.fields["duplicate"] = words.probability()
-    _no_correlation(words, "duplicate")
+    _leave_correlation(words, link, "duplicate")
 
 
 def _reorder(words: Words, link: Link) -> None:
     """Netem's is the probability of no delay."""
     if probability := words.probability():
         link.fields["reorder"] = {"p": round(1 - probability, 9)}
-    _no_correlation(words, "reorder")
+    _leave_correlation(words, link, "reorder")
 
 
 def _gap(words: Words, link: Link) -> None:  # noqa: ARG001 (as the others)
@@ -351,21 +379,26 @@ def _netem_rate(words: Words, link: Link) -> None:
             raise words.no_counterpart("a packet overhead", "lower the rate")
 
 
-def _jitter(words: Words, fields: dict[str, Any]) -> None:
+def _jitter(words: Words, link: Link) -> None:
     if (number := words.if_number()) is None:
         return
     words.left.insert(0, number)
     if by_ns := words.time_ns():
-        fields["delay_jitter"] = {"by": units.time_text(by_ns)}
-    _no_correlation(words, "delay")
+        link.fields["delay_jitter"] = {"by": units.time_text(by_ns)}
+    _leave_correlation(words, link, "delay")
 
 
-def _no_correlation(words: Words, what: str) -> None:
+def _leave_correlation(words: Words, link: Link, what: str) -> None:
     if (correlation := words.if_number()) is None:
         return
     words.left.insert(0, correlation)
     if words.probability():
-        raise words.no_counterpart(f"a correlation of {what}", f"leave out {correlation}")
+        instead = ": write loss gemodel for bursts" if what == "loss" else ""
+        link.notes.append(f"netem's correlation of {what} is left out{instead}")
+
+
+def _ecn(words: Words, link: Link) -> None:  # noqa: ARG001 (as the others)
+    link.notes.append("netem's ecn marks what a flow with ECN would lose: here it is lost")
 
 
 def _distribution(words: Words, link: Link) -> None:
@@ -379,10 +412,14 @@ def _distribution(words: Words, link: Link) -> None:
 
 
 def _losses(words: Words, link: Link) -> None:
-    link.fields["loss"] = _loss(words)
+    link.fields["loss"] = loss = _loss(words, link)
+    if loss:
+        link.notes.append(
+            "netem loses packets: at a sender with TSO whole bursts, and here each by itself"
+        )
 
 
-def _loss(words: Words) -> Any:
+def _loss(words: Words, link: Link) -> Any:
     if words.left[:1] == ["state"]:
         words.next()
         return _state(words)
@@ -395,7 +432,7 @@ def _loss(words: Words) -> Any:
     if words.left[:1] == ["random"]:
         words.next()
     p = words.probability()
-    _no_correlation(words, "loss")
+    _leave_correlation(words, link, "loss")
     return p
 
 
@@ -429,6 +466,7 @@ _NETEM: dict[str, Callable[[Words, Link], Any]] = {
     "reorder": _reorder,
     "gap": _gap,
     "rate": _netem_rate,
+    "ecn": _ecn,
     "seed": lambda words, link: words.next(),  # noqa: ARG005 (as the others)
 }
 
@@ -456,6 +494,5 @@ def _tbf(words: Words, link: Link) -> None:
         link.fields["buffer"] = f"{limit}B"
 
 
-_NEAREST = dict.fromkeys(("sfq", "drr", "qfq", "hhf", "fq_pie"), "fq_codel is nearest")
-_NEAREST["hfsc"] = "write htb, with its upper limit as rate"
+_NEAREST = dict.fromkeys(("drr", "qfq", "hhf", "fq_pie"), "fq_codel is nearest")
 _QDISCS: dict[str, Callable[[Words, Link], None]] = {"netem": _netem, "tbf": _tbf} | QUEUES

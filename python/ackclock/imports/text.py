@@ -45,7 +45,10 @@ def scenario(lines: list[str], directory: Path = Path()) -> str:
     Each text has commands as a shell reads them: lines, `;`, `&&`, variables that have a value.
     Raises `AckclockError`, a line that names the command and what has no counterpart.
     """
-    commands = shell.commands("\n".join(lines))
+    script = "\n".join(lines)
+    if traced := re.findall(r"(?m)^\++ (.*)", script):  # what `sh -x` prints, or ERRANT's -d
+        script = "\n".join(traced)
+    commands = shell.commands("\n".join(_of_sqm(script)) or script)
     if any(_SHOWN.fullmatch(each) for each in commands):
         commands = list(_as_commands(commands))
     if not commands:
@@ -56,8 +59,8 @@ def scenario(lines: list[str], directory: Path = Path()) -> str:
     if commands[0].startswith("mm-"):
         fields, notes = mahimahi.scenario(" ".join(commands))
         for link in fields["link"]:
-            if "trace" in link:
-                link["trace"] = os.path.relpath(link["trace"], directory)
+            for key in {"trace", "timeline"} & link.keys():
+                link[key] = os.path.relpath(link[key], directory)
     elif any(dummynet.IS.fullmatch(each) and not tc.IS.search(each) for each in commands):
         fields, notes = dummynet.scenario(commands)
     else:
@@ -74,6 +77,27 @@ def scenario(lines: list[str], directory: Path = Path()) -> str:
         raise tc.in_its_words(error, ran, devices) from None
     about = [f"# {each}" for each in [*commands, *notes]]
     return "\n".join([*about, made.to_toml()])
+
+
+def _of_sqm(config: str) -> Iterator[str]:
+    """What sqm-scripts make of /etc/config/sqm: cake or fq_codel at each rate, kbit/s."""
+    for queue in re.split(r"(?m)^\s*config queue\b", config)[1:]:
+        read = re.findall(r"(?m)^\s*option (\w+) +['\"]?([^'\"\n]*)", queue)
+        given = {name: value.strip() for name, value in read}
+        device, kind = given.get("interface", "eth0"), given.get("qdisc", "cake")
+        framing = f" overhead {given['overhead']}" if given.get("overhead", "0") != "0" else ""
+        framing += " atm" if given.get("linklayer") == "atm" else ""
+        for name, at in (("upload", device), ("download", f"ifb4{device}")):
+            rate = given.get(name, "0")
+            if rate == "0":
+                continue
+            if kind == "cake":
+                own = given.get("eqdisc_opts" if name == "upload" else "iqdisc_opts", "")
+                yield f"tc qdisc add dev {at} root cake bandwidth {rate}kbit{framing} {own}"
+            else:
+                yield f"tc qdisc add dev {at} root handle 1: htb default 1"
+                yield f"tc class add dev {at} parent 1: classid 1:1 htb rate {rate}kbit{framing}"
+                yield f"tc qdisc add dev {at} parent 1:1 {kind}"
 
 
 def _as_commands(shown: list[str]) -> Iterator[str]:
