@@ -374,7 +374,7 @@ fn what_no_host_serves_is_refused_by_name() {
         )));
         assert!(message.contains(words), "{message}");
     }
-    for field in ["write_seq", "rcv_wnd"] {
+    for field in ["copied_seq", "rcv_wnd"] {
         let file = file(&format!(
             "CC_HOOK(u32, wrong, struct sock *sk) {{ return tcp_sk(sk)->{field}; }}"
         ));
