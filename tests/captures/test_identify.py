@@ -4,6 +4,7 @@ import json
 import random
 import secrets
 import shutil
+import subprocess
 
 import pytest
 
@@ -90,6 +91,20 @@ def test_what_a_window_does_not_limit_tells_nothing(tmp_path):
     assert "receiver" in found.why
     (record,) = records(captured(tmp_path, {"algorithm": "cubic"}, at="receiver"))
     assert identify(record).verdict == "cannot tell"
+
+
+def test_a_capture_that_begins_in_the_middle(tmp_path):
+    """What was sent before it is no packet of it, also if it is sent again."""
+    whole = captured(tmp_path, {"algorithm": "binomial_sqrt"}, duration="25s")
+    for first in ("4.00", "7.50"):
+        cut = tmp_path / "cut.pcapng"
+        only = f"frame.time_relative >= {first} && frame.time_relative <= 22"
+        words = ["tshark", "-r", whole, "-Y", only, "-w", cut]
+        subprocess.run(words, check=True, capture_output=True)
+        (record,) = records(cut)
+        assert not record.has_start
+        found = identify(record)
+        assert found.verdict == "cannot tell" or "binomial_sqrt" in found.ties
 
 
 def test_the_command(tmp_path, ackclock):

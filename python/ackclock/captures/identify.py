@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ackclock import _core
-from ackclock.captures.record import ACK_KIND, SECOND_NS, WORDS, Record
+from ackclock.captures.record import ACK_KIND, AGAIN, SECOND_NS, WORDS, Record
 
 #: Hosts: profile, TSO, pacing of the kernel's own.
 HOSTS = (
@@ -42,6 +42,8 @@ MOST_ALIKE = 8
 SURE = math.log(1000)
 #: The right one misses no more of the turns in 99 % of captures (docs/captures.md).
 MOST_MISSED = 0.25
+#: Without the handshake what a sender knew is not known: then no more than so many.
+MOST_MISSED_CUT = 0.05
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,22 @@ class Turns:
         """The first row of each."""
         is_ack = self.rows[:, 1] == ACK_KIND
         is_ack[0] = True
-        return np.flatnonzero(is_ack)
+        starts = np.flatnonzero(is_ack)
+        return starts[np.searchsorted(starts, self.known) :]
+
+    @cached_property
+    def known(self) -> int:
+        """The row from which on the window is known.
+
+        A capture without handshake shows it at its first loss, when all that was out is ACKed.
+        """
+        rows = self.rows
+        again = np.flatnonzero(rows[:, 1] == AGAIN)
+        if self.record.has_start or not len(again):
+            return 0
+        out = rows[: again[0], 3].max()
+        done = (rows[again[0] :, 1] == ACK_KIND) & (rows[again[0] :, 3] >= out)
+        return int(again[0] + np.argmax(done)) if done.any() else 0
 
     @cached_property
     def at_ns(self) -> np.ndarray:
@@ -194,14 +211,16 @@ class Following:
         rows = self.turns.rows
         first_ack = np.flatnonzero((rows[:, 1] == ACK_KIND) & (rows[:, 3] > 0))
         before = rows[: first_ack[0]] if len(first_ack) else rows
-        # Half an RTT later it is a probe that sends.
-        before = before[before[:, 0] <= record.packets[0] + max(record.rtt_ns // 2, MOST_SLACK_NS)]
+        if record.has_start:  # half an RTT later it is a probe that sends
+            late_ns = record.packets[0] + max(record.rtt_ns // 2, MOST_SLACK_NS)
+            before = before[before[:, 0] <= late_ns]
         sent = int(before[:, 3].max(initial=0))
         self._bytes = record.packets.tobytes()
         self._usual = Host(
             "linux-6", True, False, record.mss, record.established_ns, record.rtt_ns,
             record.has_sack, record.has_stamps, record.has_ecn, self.turns.slack_ns,
             sent if sent > 10 or not record.has_start else None,
+            None if record.has_start else max(sent, 2),
         )  # fmt: skip
 
     def host(self, profile: str, tso: bool, pacing: bool) -> Host:
@@ -345,9 +364,13 @@ def _verdict(of: Following, ranked: list[Candidate], turns: int) -> Identified:
         if len(ranked) >= MANY and usual < min(TELLING * best.missed, MOST_USUAL):
             found.verdict = "cannot tell"
             found.why += f", and half of all after {1 - usual:.1%}"
+        elif not of.record.has_start and best.missed > MOST_MISSED_CUT:
+            found.verdict = "cannot tell"
+            found.why += "; without the handshake that is too little"
         elif best.missed > MOST_MISSED:
             # None of the draws may be the host's.
-            found.verdict = "cannot tell" if best.is_drawn else "none of these"
+            is_open = best.is_drawn and best.missed < MOST_USUAL
+            found.verdict = "cannot tell" if is_open else "none of these"
         elif len(alike) > MOST_ALIKE:
             found.verdict = "cannot tell"
     elif best.missed > MOST_MISSED:

@@ -89,8 +89,8 @@ class _Recording(Capture):
             self._stamps.setdefault(key, {}).setdefault(stamp, self._now_ns)
         ends = record.ends
         sent = ends[-1]
-        if start < sent:
-            again = bisect_right(ends, start) - 1, bisect_left(ends, min(end, sent))
+        if ends[0] < min(end, sent) and start < sent:  # not of before the capture
+            again = max(bisect_right(ends, start) - 1, 0), bisect_left(ends, min(end, sent))
             self._add(record, AGAIN, again)
         if end > sent:
             first = len(ends) - 1
