@@ -20,10 +20,12 @@ HEADER, STAMPS = 40, 12
 STANDS_PACKETS, STANDS = 4, 0.05
 #: The rate is that of stretches of so many ACKed segments; so many make it sure.
 STRETCH, SURE_STRETCHES, DENSE = 32, 20, 8
-#: A loss so near to the highest RTT around it is one of a full queue.
+#: A loss beside a queue so near to the longest is one of a full queue.
 NEARLY_FULL = 0.85
 #: Rates of parts of a capture that differ by more are changes of the link.
 CHANGES = 0.2
+#: Most steps of a rate that changes.
+MOST_STEPS = 200
 #: A policer explains this share of the losses.
 POLICED = 0.8
 #: Fewer losses tell no rate of random ones.
@@ -89,6 +91,18 @@ class Packets:
         sent = self.sent_s[last[clean]]
         return np.column_stack([sent, self.delivered[kept, 0][clean] - sent])
 
+    def waited(self, base_s: float) -> np.ndarray:
+        """Of the packet of each of `rtts`: what arrived while it was in the queue, in segments."""
+        at, count = self.delivered[:, 0], self.delivered[:, 1]
+        sent, rtt = self.rtts[:, 0], self.rtts[:, 1]
+
+        def until(times: np.ndarray) -> np.ndarray:
+            places = np.searchsorted(at, times, "right")
+            return np.concatenate([[0], count])[places]
+
+        waited: np.ndarray = until(sent + rtt) - until(sent + base_s)
+        return waited
+
     @cached_property
     def top(self) -> np.ndarray:
         """Of each ACK the end of what it tells of."""
@@ -144,10 +158,12 @@ def read_path(records: Sequence[Record], algorithms: Sequence[str]) -> Path:
     header = HEADER + (STAMPS if records[0].has_stamps else 0)
     wire = records[0].mss + header
     base_s = _base(path, first)
-    rate_bps, stood = _rate(path, first, base_s, wire)
-    link: dict[str, Any] = {"rate": f"{rate_bps:.0f}bit"}
-    link |= _losses(path, first, base_s, rate_bps, wire, stood=stood)
     start = min(each.established_ns - each.rtt_ns for each in records)
+    rate_bps, steps = _rate(path, first, base_s, wire, start / SECOND_NS)
+    link: dict[str, Any] = {"rate": f"{rate_bps:.0f}bit"}
+    link |= _losses(path, first, base_s, rate_bps, wire, steps)
+    if steps:
+        link["rate"], link["rate_at"] = steps[0]["rate"], steps[1:]
     end = max(int(Packets(each).rows[-1, 0]) for each in records)
     path.fields = {
         # A multiple of the interval of samples.
@@ -185,8 +201,13 @@ def _base(path: Path, of: Packets) -> float:
     return least_s
 
 
-def _rate(path: Path, of: Packets, base_s: float, wire: int) -> tuple[float, bool]:
-    """Of stretches in which a queue stands: there the link is never idle."""
+def _rate(
+    path: Path, of: Packets, base_s: float, wire: int, start_s: float
+) -> tuple[float, list[dict[str, str]] | None]:
+    """Of stretches in which a queue stands: there the link is never idle. None: none does.
+
+    And its steps, if it changes.
+    """
     at = of.delivered[:, 0]
     steps, rates = of.stretches(STRETCH, wire)
     middle = (at[steps[1:]] + at[steps[:-1]]) / 2
@@ -204,30 +225,43 @@ def _rate(path: Path, of: Packets, base_s: float, wire: int) -> tuple[float, boo
         fastest = float(np.quantile(dense, 0.95)) if len(dense) else 1e6
         why = f"the densest runs of {DENSE} packets: no queue stood for long"
         path.told.append(Told("bottleneck.rate", f"{fastest / 1e6:.3f}mbit", "likely", why))
-        return fastest, False
+        return fastest, None
     standing = rates[stands]
     least, rate, most = (float(each) for each in np.quantile(standing, (0.05, 0.5, 0.95)))
-    sure = "sure" if len(standing) >= SURE_STRETCHES and most / least < 1 + CHANGES else "likely"
+    changes = most / least >= 1 + CHANGES
+    sure = "sure" if len(standing) >= SURE_STRETCHES and not changes else "likely"
     path.told.append(Told("bottleneck.rate", f"{rate / 1e6:.3f}mbit", sure,
                           f"{len(standing)} stretches of {STRETCH} packets while a queue stood; "
                           f"90 % between {least / 1e6:.3f} and {most / 1e6:.3f}"))  # fmt: skip
-    return rate, True
+    if not changes:
+        return rate, []
+    # Of several stretches together; what an ACK tells has left the queue an RTT before.
+    together = -(-len(standing) // MOST_STEPS)
+    begins = at[steps[:-1]][stands] - base_s - start_s
+    made = [
+        {"time": f"{max(begins[each], 0):.4f}s",
+         "rate": f"{1 / np.mean(1 / standing[each : each + together]):.0f}bit"}
+        for each in range(0, len(standing), together)
+    ]  # fmt: skip
+    path.told.append(Told("bottleneck.rate_at", f"{len(made)} steps", "likely",
+                          "these stretches; where no queue stood the rate before"))  # fmt: skip
+    return rate, made
 
 
 def _losses(
-    path: Path, of: Packets, base_s: float, rate_bps: float, wire: int, *, stood: bool
+    path: Path, of: Packets, base_s: float, rate_bps: float, wire: int, steps: list[Any] | None
 ) -> dict[str, Any]:
     """Buffer, random loss and policer."""
-    sent, rtt = (of.rtts[:, 0], of.rtts[:, 1]) if len(of.rtts) else (np.zeros(1), np.zeros(1))
-    most_s = float(rtt.max(initial=base_s))
-    queue = max((most_s - base_s) * rate_bps / 8, wire)
+    sent = of.rtts[:, 0] if len(of.rtts) else np.zeros(1)
+    waited = of.waited(base_s) if len(of.rtts) else np.zeros(1)
+    most = float(waited.max(initial=0))
     lost = of.sent_s[of.again] if len(of.again) else np.zeros(0)
-    # The highest RTT of what left shortly before or after a lost packet.
-    near = [float(rtt[(sent > each - base_s) & (sent < each + base_s / 4)].max(initial=0))
+    # The longest queue of what left shortly before or after a lost packet.
+    near = [float(waited[(sent > each - base_s) & (sent < each + base_s / 4)].max(initial=0))
             for each in lost]  # fmt: skip
-    full = np.array(near) - base_s >= NEARLY_FULL * (most_s - base_s)
+    full = np.array(near) >= max(NEARLY_FULL * most, 1)
     total = len(of.sent_s) + len(of.again)
-    if not stood and len(lost) >= LEAST_LOSSES:
+    if steps is None and len(lost) >= LEAST_LOSSES:
         rate, burst, explained = _policer(of, lost, base_s, wire)
         if explained >= POLICED:
             why = f"{explained:.0%} of {len(lost)} losses found no token, and no queue stood"
@@ -235,13 +269,14 @@ def _losses(
             path.told.append(Told("bottleneck.policer", value, "likely", why))
             return {"buffer": "1bdp", "rate": f"{max(rate_bps, 4 * rate):.0f}bit",
                     "policer": {"rate": f"{rate:.0f}bit", "burst": f"{burst:.0f}B"}}  # fmt: skip
-    packets = max(round(queue / wire), 1)
+    packets = max(round(most), 1)
     if np.any(full):
-        why = f"the RTT at {int(np.sum(full))} losses of a full queue"
-        path.told.append(Told("bottleneck.buffer", f"{packets}packets", "sure", why))
+        why = f"what arrived before packets near losses of a full queue: {int(np.sum(full))}"
+        sure = "sure" if steps == [] else "likely"
+        path.told.append(Told("bottleneck.buffer", f"{packets}packets", sure, why))
     else:
         path.told.append(Told("bottleneck.buffer", f"{packets}packets", "unknown",
-                              "at least: nothing was lost at the highest RTT"))  # fmt: skip
+                              "at least: nothing was lost at the longest queue"))  # fmt: skip
     found: dict[str, Any] = {"buffer": f"{packets}packets"}
     random = int(np.sum(~full)) if len(lost) else 0
     # A burst loses packets around the one that finds the queue full.

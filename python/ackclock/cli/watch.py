@@ -480,8 +480,8 @@ def identify_command(
         list[str] | None,
         typer.Option(
             "--algorithm",
-            help="Candidate, NAME[@PRESET][:PARAM=VALUE,…]. Repeatable. Default: all of ours.",
-            metavar="SPEC",
+            help="Compare with NAME[@PRESET][:PARAM=VALUE,…]. Repeatable. [default: all of ours]",
+            metavar="ALGORITHM",
         ),
     ] = None,
     as_json: Annotated[
@@ -568,12 +568,12 @@ def advise_command(
     algorithm: Annotated[
         list[str] | None,
         typer.Option(
-            help="Algorithms, with commas between them. [default: cubic,bbr,reno]",
+            help="Compare these, with commas between them. [default: cubic,bbr,reno]",
             metavar="ALGORITHMS",
         ),
     ] = None,
     ran: Ran_ = None,
-    seeds: Annotated[int, typer.Option(min=2, max=1000, help="Runs of each.")] = 5,
+    seeds: Annotated[int, typer.Option(min=2, max=1000, help="Repeat each so often.")] = 5,
     output: Output = None,
 ) -> None:
     """Say what algorithms would do on the path of a capture, with intervals.
