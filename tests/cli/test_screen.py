@@ -124,6 +124,7 @@ COMMANDS = [
     "run examples/lost_packets.toml --pcapng out.pcapng",
     "capture explain out.pcapng",
     "identify out.pcapng",
+    "advise out.pcapng --algorithm cubic,reno --seeds 2",
     "conform cubic examples/conformance/rfc9438/timeout.toml",
     "conform cubic examples/conformance/rfc9438/decrease.toml --stack quinn",
     "run examples/udp.toml",
@@ -228,8 +229,8 @@ NEED_A_MACHINE = {"diverge_command", "bisect_command", "list_command", "shell_co
 #: What cannot run here.
 LEFT_OUT = set[str]()
 if not shutil.which("tshark"):
-    LEFT_OUT |= {"capture explain out.pcapng", "identify out.pcapng"}
-    NEED_A_MACHINE |= {"explain_command", "identify_command"}
+    LEFT_OUT |= {each for each in COMMANDS if "out.pcapng" in each and not each.startswith("run ")}
+    NEED_A_MACHINE |= {"explain_command", "identify_command", "advise_command"}
 
 
 def rendered(table, width, how):

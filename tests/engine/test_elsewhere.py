@@ -83,8 +83,7 @@ def test_what_needs_linux_says_so(words, command):
     done = command(*words)
     assert done.returncode == 1
     assert done.stderr == (
-        "error: the running kernel needs Linux and the native engine; "
-        "the simulator runs here: leave out --on\n"
+        "error: the running kernel needs Linux and the native engine; the simulator runs here\n"
     )
 
 

@@ -17,6 +17,4 @@ if NAME not in ("native", "portable"):
 def need_native(what: str) -> None:
     """Raises `AckclockError` where the engine is the portable one."""
     if NAME == "portable":
-        raise AckclockError(
-            f"{what} needs Linux and the native engine; the simulator runs here: leave out --on"
-        )
+        raise AckclockError(f"{what} needs Linux and the native engine; the simulator runs here")

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ackclock import _core
+from ackclock.base.chosen import need_native
 from ackclock.captures.record import ACK_KIND, AGAIN, SECOND_NS, WORDS, Record
 
 #: Hosts: profile, TSO, pacing of the kernel's own.
@@ -308,6 +309,7 @@ def identify(
 
     `candidates`: specs of algorithms; without them all of ours.
     """
+    need_native("identify")
     if record.of.is_at_receiver:
         why = "captured where the data arrives: what the sender saw is not there"
         return Identified(record, "cannot tell", why)

@@ -23,7 +23,7 @@ MODULES = {
     "evaluate": ("evaluate", "attack"),
     "explore": ("explore", "mcp"),
     "papers": ("reproduce", "claims", "report"),
-    "watch": ("watch", "shell", "capture", "identify", "import-capture", "advise"),
+    "watch": ("watch", "shell", "identify", "import-capture", "advise", "capture"),
     "kernel": ("deploy", "undeploy", "status", "doctor", "linux"),
 }
 

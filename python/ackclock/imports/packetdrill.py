@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from ackclock import _core
+from ackclock.base.chosen import need_native
 from ackclock.base.errors import AckclockError
 
 #: A longer script is not read whole.
@@ -446,6 +447,7 @@ def run(path: Path) -> tuple[bool, str]:
 
     Raises `AckclockError` of a script that cannot be read or said.
     """
+    need_native("packetdrill")
     try:
         with path.open("rb") as given:
             text = given.read(MOST_BYTES).decode()
