@@ -41,6 +41,7 @@ def on_drawn_path(rng, algorithm, tmp_path):
     return identify(record)
 
 
+@pytest.mark.slow
 def test_some_are_known_again(tmp_path):
     rng = drawn()
     for algorithm in rng.sample(ALL, 4):

@@ -103,6 +103,7 @@ def test_the_commands(tmp_path, ackclock):
     assert (made / "capture.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page(ackclock, tmp_path):
     """A capture of the running kernel: CUBIC at 10 Mb/s and 40 ms, on a busy machine."""
     shutil.copy(ROOT / "tests/results/captures/quiet-loss-0.pcap.gz", tmp_path / "web.pcap")
