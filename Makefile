@@ -38,7 +38,7 @@ about-demo:
 # Tools that must be here, and tools that may be missing: one line says what does not work then.
 NEEDED := cc python cargo
 test-slow: NEEDED += clang libelf
-test: WANTED := clang libelf network
+test: WANTED := clang libelf network tshark
 check: WANTED := clang libelf lint
 # `make test-slow` hides nothing: a tool that is missing ends it.
 test-slow: NEEDED += wasm node npm network iperf3 chromium firefox tshark tcptrace \
