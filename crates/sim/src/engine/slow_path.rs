@@ -91,7 +91,7 @@ impl<W: Wire> Simulation<'_, W> {
     }
 
     /// What a sender knows before it sends.
-    #[inline(never)]
+    #[cold]
     fn tell_sender(&mut self, element: usize, now_ns: u64) {
         let ConnectionState::Open(connection) = &mut self.flows[element].state else {
             return;
